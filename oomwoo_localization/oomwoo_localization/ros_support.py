@@ -1,0 +1,267 @@
+"""
+What every node of the suite does alike: parameters, status, QoS, message conversion, an orderly stop.
+
+The only module beside the nodes and launch files that imports ROS.
+"""
+from dataclasses import fields, replace
+import math
+import signal
+import sys
+
+from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
+from diagnostic_updater import Updater
+from geometry_msgs.msg import Pose, Twist
+import numpy as np
+from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
+import rclpy
+from rclpy.duration import Duration
+from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
+from rclpy.experimental import EventsExecutor
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile, qos_profile_sensor_data, ReliabilityPolicy
+from rclpy.signals import SignalHandlerOptions
+from rclpy.time import Time
+from tf2_ros import Buffer, TransformListener
+
+from oomwoo_localization.frames import matrix_from_quaternion, quaternion_from_yaw, yaw_from_quaternion
+from oomwoo_localization.grids import OccupancyGrid
+from oomwoo_localization.scans import Scan
+from oomwoo_localization.settings import check_setting, check_settings, SettingError
+
+SENSOR_QOS = qos_profile_sensor_data
+LATCHED_QOS = QoSProfile(
+    depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
+OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
+
+
+def seconds(stamp):
+    """Return a builtin_interfaces Time as float seconds."""
+    return stamp.sec + stamp.nanosec * 1e-9
+
+
+def scan_from_msg(msg):
+    """Return a :class:`Scan` of a sensor_msgs/LaserScan; raises ScanError naming a bad header field."""
+    return Scan(
+        np.asarray(msg.ranges, dtype=float), msg.angle_min, msg.angle_increment, msg.range_min, msg.range_max,
+        seconds(msg.header.stamp), msg.time_increment).check()
+
+
+def grid_from_msg(msg):
+    """Return an :class:`OccupancyGrid` of a nav_msgs/OccupancyGrid; raises GridError naming what is wrong."""
+    info = msg.info
+    cells = np.asarray(msg.data, dtype=np.int8)
+    if cells.size == info.width * info.height:
+        cells = cells.reshape(info.height, info.width)
+    return OccupancyGrid(cells, float(info.resolution), tuple(pose_from_msg(info.origin))).check('map')
+
+
+def pose_from_msg(pose):
+    """Return the plane pose ``(x, y, yaw)`` of a geometry_msgs/Pose."""
+    q = pose.orientation
+    return np.array([pose.position.x, pose.position.y, yaw_from_quaternion(q.x, q.y, q.z, q.w)])
+
+
+def pose_to_msg(pose):
+    """Return a geometry_msgs/Pose of a plane pose ``(x, y, yaw)``."""
+    msg = Pose()
+    msg.position.x, msg.position.y = float(pose[0]), float(pose[1])
+    q = msg.orientation
+    q.x, q.y, q.z, q.w = quaternion_from_yaw(float(pose[2]))
+    return msg
+
+
+def matrix_from_msg(transform):
+    """Return the 4 x 4 matrix of a geometry_msgs/Transform; raises ValueError when it is none."""
+    t, q = transform.translation, transform.rotation
+    return matrix_from_quaternion(t.x, t.y, t.z, q.x, q.y, q.z, q.w)
+
+
+def twist_msg(linear, angular):
+    """Return a geometry_msgs/Twist that drives at ``linear`` m/s and ``angular`` rad/s."""
+    msg = Twist()
+    msg.linear.x, msg.angular.z = float(linear), float(angular)
+    return msg
+
+
+class SuiteNode(Node):
+    """
+    A node with declared settings, a latched ``~/status``, diagnostics and an orderly stop.
+
+    A subclass overrides :meth:`stop` to leave the robot standing, :meth:`settings_changed` to follow
+    ``ros2 param set``, and :meth:`time_went_back` to forget what is newer than the clock.
+    """
+
+    def __init__(self, name, settings_class=None, **kwargs):
+        """Declare every field of ``settings_class`` as a parameter; ``self.settings`` holds the values."""
+        super().__init__(name, **kwargs)
+        self._status_publisher = self.create_publisher(DiagnosticStatus, '~/status', LATCHED_QOS)
+        self._status = DiagnosticStatus(level=OK, name=name, message='starting')
+        self._updater = Updater(self)
+        self._updater.setHardwareID('oomwoo')
+        self._updater.add(name, self._diagnose)
+        self.settings = self._declare(settings_class) if settings_class else None
+        self._newest = None
+        self.get_clock().create_jump_callback(
+            _BACKWARDS, post_callback=lambda jump: self.time_went_back())
+
+    # -- settings ---------------------------------------------------------------------------
+
+    def _declare(self, kind):
+        values = {}
+        for info in fields(kind):
+            try:
+                parameter = self.declare_parameter(info.name, info.default, _descriptor(info))
+                values[info.name] = check_setting(info, parameter.value)
+            except (SettingError, InvalidParameterTypeException, InvalidParameterValueException) as error:
+                raise SettingError(f'{self.get_name()}: parameter {info.name}: {error}') from error
+        try:
+            settings = check_settings(kind(**values))
+        except ValueError as error:
+            raise SettingError(f'{self.get_name()}: {error}') from error
+        self.add_on_set_parameters_callback(self._on_set_parameters)
+        return settings
+
+    def _on_set_parameters(self, parameters):
+        known = {info.name: info for info in fields(self.settings)}
+        changes = {}
+        try:
+            for parameter in parameters:
+                info = known.get(parameter.name)
+                if info is None:
+                    continue
+                if not info.metadata['live']:
+                    raise SettingError(f'{info.name}: cannot change while the node runs; restart it with the value')
+                changes[info.name] = check_setting(info, parameter.value)
+            if changes:
+                settings = check_settings(replace(self.settings, **changes))
+                self.settings = settings
+                self.settings_changed()
+        except ValueError as error:
+            return SetParametersResult(successful=False, reason=str(error))
+        return SetParametersResult(successful=True)
+
+    def settings_changed(self):
+        """Take over new ``self.settings``; called after ``ros2 param set``."""
+
+    # -- status -----------------------------------------------------------------------------
+
+    def set_status(self, level, message, state='', reason_code='', recoverable=True, pose=None):
+        """
+        Publish why the node is in the state it is in, once per change, and log it.
+
+        ``message`` is one sentence for a human; ``pose`` a plane pose in the map frame, if known.
+        """
+        values = {'state': state, 'reason_code': reason_code, 'recoverable': str(bool(recoverable)).lower()}
+        if pose is not None:
+            values['pose'] = ' '.join(f'{v:.3f}' for v in pose)
+        now = (level, message, state, reason_code)
+        old = {kv.key: kv.value for kv in self._status.values}
+        if now == (self._status.level, self._status.message, old.get('state', ''), old.get('reason_code', '')):
+            return
+        self._status = DiagnosticStatus(
+            level=level, name=self.get_name(), message=message, hardware_id='oomwoo',
+            values=[KeyValue(key=k, value=str(v)) for k, v in values.items()])
+        self._status_publisher.publish(self._status)
+        log = self.get_logger()
+        say = {OK: log.info, WARN: log.warning}.get(level, log.error)
+        say(message)
+
+    def _diagnose(self, stat):
+        stat.summary(self._status.level, self._status.message)
+        for pair in self._status.values:
+            stat.add(pair.key, pair.value)
+        return stat
+
+    # -- time -------------------------------------------------------------------------------
+
+    def now_s(self):
+        """Return the node clock in seconds."""
+        return self.get_clock().now().nanoseconds * 1e-9
+
+    def time_went_back(self):
+        """Forget everything that is newer than the clock; called after a jump back in time."""
+
+    # -- life -------------------------------------------------------------------------------
+
+    def stop(self):
+        """Leave the robot standing; called once before the node goes down."""
+
+
+_BACKWARDS = rclpy.clock.JumpThreshold(
+    min_forward=None, min_backward=Duration(seconds=-0.5), on_clock_change=False)
+
+
+def _descriptor(info):
+    meta = info.metadata
+    text = meta['description'] + (f' [{meta["unit"]}]' if meta['unit'] else '')
+    described = ParameterDescriptor(description=text)
+    low, high = meta['low'], meta['high']
+    if meta['choices']:
+        described.additional_constraints = 'one of: ' + ', '.join(meta['choices'])
+    if isinstance(info.default, float) and (low is not None or high is not None):
+        described.floating_point_range = [FloatingPointRange(
+            from_value=-math.inf if low is None else float(low), to_value=math.inf if high is None else float(high))]
+    elif isinstance(info.default, int) and not isinstance(info.default, bool) and None not in (low, high):
+        described.integer_range = [IntegerRange(from_value=low, to_value=high, step=0)]
+    return described
+
+
+class FrameTree:
+    """Transforms by name, as plane poses or matrices; None instead of an exception when there is none."""
+
+    def __init__(self, node):
+        """Listen to /tf and /tf_static for ``node``."""
+        self._buffer = Buffer(node=node)
+        self._listener = TransformListener(self._buffer, node, spin_thread=False)
+        self.error = ''
+
+    def matrix(self, target, source, stamp=None):
+        """Return the 4 x 4 ``target_from_source`` at ``stamp`` (latest by default), or None; see ``error``."""
+        try:
+            found = self._buffer.lookup_transform(target, source, stamp or Time())
+            return matrix_from_msg(found.transform)
+        except Exception as error:           # tf2 raises four unrelated classes, ValueError a broken transform
+            self.error = f'no transform {target} <- {source}: {error}'
+            return None
+
+    def pose(self, target, source, stamp=None):
+        """Return the plane pose ``(x, y, yaw)`` of ``source`` in ``target``, or None; see ``error``."""
+        matrix = self.matrix(target, source, stamp)
+        if matrix is None:
+            return None
+        return np.array([matrix[0, 3], matrix[1, 3], math.atan2(matrix[1, 0], matrix[0, 0])])
+
+    def clear(self):
+        """Forget all moving transforms, after a jump back in time."""
+        self._buffer.clear()
+
+
+def run_node(factory, args=None):
+    """
+    Run ``factory()`` until SIGINT or SIGTERM, then let it stop the robot while it can still publish.
+
+    Returns the exit status: 0, 2 when the node refuses its parameters, or the node's own ``exit_status``
+    if it sets one and asks for the end with ``done = True``.
+    """
+    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    ended = []
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: ended.append(True))
+    node = None
+    try:
+        try:
+            node = factory()
+        except (SettingError, ValueError, OSError) as error:
+            print(f'error: {error}', file=sys.stderr, flush=True)
+            return 2
+        executor = EventsExecutor()
+        executor.add_node(node)
+        while not ended and not getattr(node, 'done', False):
+            executor.spin_once(timeout_sec=0.2)
+        node.stop()
+        return getattr(node, 'exit_status', 0)
+    finally:
+        if node is not None:
+            node.destroy_node()
+        rclpy.try_shutdown()

@@ -1,0 +1,33 @@
+"""Installs the oomwoo_sim_support package."""
+from glob import glob
+
+from setuptools import find_packages, setup
+
+PACKAGE = 'oomwoo_sim_support'
+
+
+def data(*folders):
+    """Return (target, files) pairs for the package's data folders."""
+    share = f'share/{PACKAGE}'
+    return [(f'{share}/{folder}', [f for f in glob(f'{folder}/*')]) for folder in folders]
+
+
+setup(
+    name=PACKAGE,
+    version='0.1.0',
+    packages=find_packages(exclude=['test']),
+    data_files=[
+        ('share/ament_index/resource_index/packages', [f'resource/{PACKAGE}']),
+        (f'share/{PACKAGE}', ['package.xml']),
+        *data('layouts', 'maps', 'config', 'launch'),
+    ],
+    install_requires=['setuptools'],
+    extras_require={'test': ['pytest']},
+    zip_safe=True,
+    maintainer='OOMWOO maintainers',
+    maintainer_email='maintainers@oomwoo.example',
+    description='Worlds from layout files, the embedded simulator, the rehearsal and the embedded navigator.',
+    license='Apache-2.0',
+    entry_points={'console_scripts': [
+    ]},
+)
