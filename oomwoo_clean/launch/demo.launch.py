@@ -1,0 +1,65 @@
+"""The whole of edge cleaning in one launch: world, map, localizer, navigator, follower, manager, recorder."""
+from pathlib import Path
+
+from launch import LaunchDescription
+from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, OpaqueFunction
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import Node
+from launch_ros.substitutions import FindPackageShare
+
+ARGUMENTS = (
+    ('world', 'contour_torture', 'world of the suite, or path of a layout file'),
+    ('x_pose', '', 'start in the map frame [m]; empty: where the layout says'),
+    ('y_pose', '', 'start in the map frame [m]; empty: where the layout says'),
+    ('yaw', '', 'start heading [rad]; empty: as the layout says'),
+    ('map', '', 'map file; empty: the one drawn from the layout of the world'),
+    ('use_sim_time', 'true', 'take the time from /clock'),
+    ('odom_source', 'robot_wheels', 'robot_wheels or ground_truth'),
+    ('sim', 'auto', 'auto, embedded or gazebo'),
+    ('nav', 'auto', 'auto, embedded or nav2'),
+    ('localizer', 'auto', 'auto or truth'),
+    ('real_time_factor', '5.0', 'simulation speed wanted; 0: as fast as it goes'),
+    ('seed', '0', 'of all simulated noise'),
+    ('output_dir', 'out', 'folder for picture, report, saved job and recording'),
+    ('record', 'true', 'write OUTPUT_DIR/edge_clean.mcap'),
+)
+WORLD = ('world', 'x_pose', 'y_pose', 'yaw', 'use_sim_time', 'odom_source', 'sim', 'real_time_factor', 'seed')
+NAVIGATION = ('x_pose', 'y_pose', 'yaw', 'use_sim_time', 'nav', 'localizer')
+
+
+def _start(context):
+    value = {name: LaunchConfiguration(name).perform(context) for name, _, _ in ARGUMENTS}
+    chosen_map = value['map'] or _map_of(value['world'])
+
+    def include(package, file, arguments):
+        return IncludeLaunchDescription(
+            PythonLaunchDescriptionSource([FindPackageShare(package), f'/launch/{file}']),
+            launch_arguments=arguments.items())
+
+    actions = [
+        include('oomwoo_gazebo', 'world.launch.py', {k: value[k] for k in WORLD}),
+        include('oomwoo_clean', 'nav.launch.py', {k: value[k] for k in NAVIGATION} | {'map': chosen_map}),
+        include('oomwoo_clean', 'edge_clean.launch.py', {
+            'use_sim_time': value['use_sim_time'], 'output_dir': value['output_dir']}),
+    ]
+    if value['record'].lower() == 'true':
+        actions.append(Node(
+            package='oomwoo_sim_support', executable='recorder', output='screen', parameters=[{
+                'use_sim_time': value['use_sim_time'].lower() == 'true',
+                'path': str(Path(value['output_dir']) / 'edge_clean.mcap')}]))
+    return actions
+
+
+def _map_of(world):
+    """Return a map file for the world: the committed one, or one drawn now for a layout file of the user's."""
+    from oomwoo_sim_support.generate import map_file_for
+    return str(map_file_for(world))
+
+
+def generate_launch_description():
+    """Declare the arguments and start everything."""
+    return LaunchDescription([
+        *(DeclareLaunchArgument(name, default_value=default, description=text) for name, default, text in ARGUMENTS),
+        OpaqueFunction(function=_start),
+    ])

@@ -1,0 +1,109 @@
+"""
+``make demo``: clean every edge of a course in a real ROS 2 graph and show how it goes.
+
+Starts ``demo.launch.py`` (simulator, map server, localizer, navigator, contour follower, edge manager, recorder: a
+process each) and draws a progress bar from what the graph publishes until the manager reports.
+"""
+import argparse
+import json
+import os
+from pathlib import Path
+import random
+import signal
+import subprocess
+import sys
+import time
+
+from oomwoo_localization.ros_support import run_node
+
+from oomwoo_clean.demo_progress_node import DemoProgressNode
+
+_STOP_PATIENCE_S = 15.0
+
+
+def parse_arguments(argv=None):
+    """Return the parsed command line."""
+    parser = argparse.ArgumentParser(
+        prog='python3 -m oomwoo_clean.demo', description=__doc__.split('\n\n')[0].strip('` \n'),
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+    parser.add_argument('--world', default='contour_torture', help='a world of the suite, or a layout file')
+    parser.add_argument('--real-time-factor', type=float, default=5.0, metavar='X', help='simulation speed wanted')
+    parser.add_argument('--seed', type=int, default=0, help='of all simulated noise')
+    parser.add_argument('--out', type=Path, default=Path('out'), help='folder for picture, recording, report and log')
+    parser.add_argument('--timeout', type=float, default=900.0, metavar='S', help='give up after this wall time')
+    parser.add_argument('--localizer', default='auto', help='auto or truth')
+    return parser.parse_args(argv)
+
+
+def launch_command(options):
+    """Return the ``ros2 launch`` command line of the demo."""
+    return [
+        'ros2', 'launch', 'oomwoo_clean', 'demo.launch.py', f'world:={options.world}',
+        f'real_time_factor:={options.real_time_factor}', f'seed:={options.seed}',
+        f'output_dir:={options.out.resolve()}', f'localizer:={options.localizer}']
+
+
+def end_politely(process):
+    """Stop a launch and everything it started; be firm when it does not listen."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+        if process.poll() is not None:
+            return
+        os.killpg(process.pid, number)
+        try:
+            process.wait(_STOP_PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            continue
+
+
+def last_lines(path, count=25):
+    """Return the end of a log file."""
+    try:
+        return '\n'.join(path.read_text(encoding='utf-8', errors='replace').splitlines()[-count:])
+    except OSError as error:
+        return f'({path}: {error.strerror})'
+
+
+def main(argv=None):
+    """Run the demo; returns 0 when the job ended as done."""
+    options = parse_arguments(argv)
+    options.out.mkdir(parents=True, exist_ok=True)
+    report, log = options.out / 'edge_clean.json', options.out / 'demo.log'
+    for stale in ('edge_clean.json', 'edge_clean.png', 'edge_clean.mcap', 'edge_clean_state.json'):
+        (options.out / stale).unlink(missing_ok=True)
+    # A domain of its own, so that a demo never drives somebody else's robot on the same machine.
+    os.environ['ROS_DOMAIN_ID'] = str(random.SystemRandom().randint(60, 99))
+    began = time.perf_counter()
+    print(f'Edge cleaning {options.world} in a ROS 2 graph '
+          f'(domain {os.environ["ROS_DOMAIN_ID"]}, log: {log})', flush=True)
+    with log.open('w', encoding='utf-8') as stream:
+        process = subprocess.Popen(
+            launch_command(options), stdout=stream, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+            start_new_session=True)
+        try:
+            run_node(lambda: DemoProgressNode(
+                ended=lambda: process.poll() is not None, timeout_s=options.timeout))
+        finally:
+            end_politely(process)
+    return conclude(report, log, options.out, time.perf_counter() - began)
+
+
+def conclude(report, log, out, wall_s):
+    """Print what came of it; returns the exit status."""
+    try:
+        result = json.loads(report.read_text(encoding='utf-8'))
+    except (OSError, ValueError):
+        print(f'\nThe demo ended without a report. The end of {log}:\n{last_lines(log)}', file=sys.stderr)
+        return 1
+    print(result['report'])
+    if result.get('localizer_note'):
+        print(result['localizer_note'])
+    robot_s = result['sim_s']
+    print(f'  {robot_s / wall_s:.1f} x real time over all, start and stop included ({wall_s:.0f} s)')
+    for name, what in (('edge_clean.png', 'picture'), ('edge_clean.mcap', 'recording, opens in Foxglove')):
+        if (out / name).is_file():
+            print(f'  {out / name}: {what}')
+    return 0 if result['outcome'] == 'DONE' else 1
+
+
+if __name__ == '__main__':
+    sys.exit(main())

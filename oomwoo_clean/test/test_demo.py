@@ -1,0 +1,36 @@
+"""The demo's terminal side: the bar, the verdict, the exit status."""
+import json
+
+from oomwoo_clean.demo import conclude, launch_command, parse_arguments
+from oomwoo_clean.demo_progress_node import progress_line
+
+
+def test_the_bar_fills_with_the_progress():
+    empty, half, full = (progress_line(p, 'FOLLOW', '', 65.0, 0.0) for p in (0.0, 0.5, 1.0))
+    assert empty.count('#') == 0 and half.count('#') == half.count('.') - 1 and full.count('#') == 40
+    assert ' 50.0 %' in half and '1m 05s' in half
+
+
+def test_the_bar_survives_nonsense_and_narrow_terminals():
+    assert '100.0 %' in progress_line(7.0, 'X' * 50, 'Y' * 50, 0.0, 3.0, width=20)
+    assert len(progress_line(0.3, 'FOLLOW', 'ARC', 600.0, 5.0, width=80)) <= 80
+
+
+def test_launch_arguments_follow_the_options(tmp_path):
+    command = launch_command(parse_arguments(['--world', 'bedroom', '--seed', '7', '--out', str(tmp_path)]))
+    assert 'world:=bedroom' in command and 'seed:=7' in command and f'output_dir:={tmp_path}' in command
+
+
+def test_no_report_is_a_failure_that_shows_the_log(tmp_path, capsys):
+    log = tmp_path / 'demo.log'
+    log.write_text('a\nthe reason\n')
+    assert conclude(tmp_path / 'edge_clean.json', log, tmp_path, 1.0) == 1
+    assert 'the reason' in capsys.readouterr().err
+
+
+def test_the_report_is_shown_and_decides(tmp_path, capsys):
+    report = tmp_path / 'edge_clean.json'
+    for outcome, status in (('DONE', 0), ('STUCK', 1)):
+        report.write_text(json.dumps({'report': 'EDGE CLEAN DONE in 1m', 'outcome': outcome, 'sim_s': 60.0}))
+        assert conclude(report, tmp_path / 'log', tmp_path, 20.0) == status
+        assert '3.0 x real time' in capsys.readouterr().out
