@@ -1,0 +1,194 @@
+"""
+The edges of a map: rings on which the body centre runs when it keeps the standoff from any obstacle.
+
+A ring is a level set of the obstacle distance, cut below cell resolution (marching squares, Lorensen and
+Cline, 1987, in the plane), and holds only what the robot can reach from where it stands.
+"""
+from dataclasses import dataclass
+
+import contourpy
+import numpy as np
+from scipy import ndimage
+
+from oomwoo_localization.grids import GridError
+
+NONE = -1
+
+
+@dataclass(frozen=True)
+class Rings:
+    """
+    All rings as spots in driving order, ring after ring.
+
+    ``points`` (N, 2) metres in the map frame; ``yaw`` (N,) driving direction there, radians; ``length`` (N,)
+    metres of edge that a spot stands for; ``ring`` (N,) number of its ring; ``after`` and ``before`` (N,)
+    the next and previous spot in driving order, -1 at an end; ``closed`` (R,) tells the full circles.
+    """
+
+    points: np.ndarray
+    yaw: np.ndarray
+    length: np.ndarray
+    ring: np.ndarray
+    after: np.ndarray
+    before: np.ndarray
+    closed: np.ndarray
+
+    def walk(self, spot, distance_m):
+        """Return the spot ``distance_m`` along the ring, against the driving direction when negative."""
+        step = self.after if distance_m >= 0 else self.before
+        left = abs(distance_m)
+        while left > 0 and step[spot] != NONE:
+            left -= self.length[spot]
+            spot = step[spot]
+        return int(spot)
+
+    def ahead(self, spot, distance_m):
+        """Return the spots from ``spot`` on over ``distance_m`` in driving order, each once."""
+        found = [spot]
+        left = distance_m - self.length[spot]
+        while left > 0 and self.after[found[-1]] not in (NONE, spot):
+            found.append(int(self.after[found[-1]]))
+            left -= self.length[found[-1]]
+        return np.array(found)
+
+    def runs(self, mask):
+        """
+        Return the longest runs of spots in ``mask`` (N,), each an array of spots in driving order.
+
+        A run crosses the seam of a closed ring; a ring that is in the mask as a whole is one run.
+        """
+        found = []
+        starts = np.flatnonzero(mask & ~_at(mask, self.before))
+        for start in starts:
+            found.append(self._run_from(start, mask))
+        whole = np.bincount(self.ring, ~mask, len(self.closed)) == 0
+        for ring in np.flatnonzero(whole & self.closed):
+            found.append(np.flatnonzero(self.ring == ring))
+        return found
+
+    def _run_from(self, start, mask):
+        members = np.flatnonzero(self.ring == self.ring[start])
+        inside = np.roll(mask[members], members[0] - start)
+        order = np.roll(members, members[0] - start)
+        stop = np.flatnonzero(~inside)
+        stop = stop[0] if len(stop) else len(order)
+        cut = np.flatnonzero(self.after[order[:stop]] == NONE)
+        return order[:cut[0] + 1 if len(cut) else stop]
+
+
+def _at(mask, index):
+    """Return ``mask[index]`` with False where the index is -1."""
+    return np.where(index == NONE, False, mask[index])
+
+
+def reachable_floor(grid, pose, clearance_m, search_m=0.4):
+    """
+    Return the (rows, columns) mask of cells on which the body centre can stand and drive to from ``pose``.
+
+    ``clearance_m`` is what the centre keeps from an obstacle at least. A robot that stands closer than that
+    to something, as at a wall or in its dock, starts from the nearest fit cell within ``search_m``.
+    Raises GridError when there is none.
+    """
+    passable = grid.free & (grid.obstacle_distance >= clearance_m)
+    labels, _ = ndimage.label(passable)
+    start = nearest_cell(grid, passable, pose[:2], search_m)
+    if start is None:
+        raise GridError(
+            f'map: no floor that a robot of this size can drive on within {search_m} m of where it '
+            f'stands ({pose[0]:.2f}, {pose[1]:.2f})')
+    return labels == labels[tuple(start)]
+
+
+def nearest_cell(grid, mask, point, search_m):
+    """Return the (row, column) of the cell in ``mask`` nearest to ``point`` (2,), or None within ``search_m``."""
+    centre = grid.points_to_cells(np.array([point]))[0]
+    reach = int(np.ceil(search_m / grid.resolution)) + 1
+    low = np.maximum(np.rint(centre).astype(int) - reach, 0)
+    high = np.minimum(np.rint(centre).astype(int) + reach + 1, grid.shape)
+    if (high <= low).any():
+        return None
+    cells = np.argwhere(mask[low[0]:high[0], low[1]:high[1]]) + low
+    if len(cells) == 0:
+        return None
+    gaps = np.hypot(*(cells - centre).T) * grid.resolution
+    best = int(np.argmin(gaps))
+    return cells[best] if gaps[best] <= search_m else None
+
+
+def extract_rings(grid, reachable, standoff_m, spacing_m=0.02, side='right'):
+    """
+    Return the :class:`Rings` at ``standoff_m`` from any obstacle on the ``reachable`` floor.
+
+    ``side`` is where the obstacle is while driving. Spots are about ``spacing_m`` apart.
+    """
+    distance = grid.obstacle_distance
+    pieces = []
+    if np.isfinite(distance).all() and min(grid.shape) >= 2:
+        lines = contourpy.contour_generator(z=distance, name='serial').lines(standoff_m)
+        for line in lines:
+            pieces += _pieces(grid, line, reachable, spacing_m, side)
+    return _join(pieces)
+
+
+def _pieces(grid, line, reachable, spacing_m, side):
+    """Return the reachable parts of one contour as (points, yaw, step length, closed)."""
+    closed = len(line) > 3 and np.array_equal(line[0], line[-1])
+    points, yaw, step = _resample(grid.cells_to_points(line[:, ::-1]), closed, spacing_m)
+    if side == 'right':
+        wanted_left = 1.0
+    else:
+        wanted_left = -1.0
+    if _higher_side(grid, points, yaw) * wanted_left < 0:
+        points, yaw = points[::-1], yaw[::-1] + np.pi
+    keep = grid.lookup(reachable, points, outside=False).astype(bool)
+    if keep.all():
+        return [(points, yaw, step, closed)]
+    if closed and keep.any():
+        seam = -int(np.flatnonzero(~keep)[0])
+        points, yaw, keep = np.roll(points, seam, 0), np.roll(yaw, seam), np.roll(keep, seam)
+    labels, count = ndimage.label(keep)
+    return [(points[labels == i], yaw[labels == i], step, False) for i in range(1, count + 1)]
+
+
+def _resample(line, closed, spacing_m):
+    """Return evenly spaced points (M, 2), directions (M,) and the step between them along a polyline."""
+    along = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(line, axis=0).T))])
+    count = max(int(round(along[-1] / spacing_m)), 3)
+    step = along[-1] / count
+    at = (np.arange(count) + 0.5) * step
+    points = np.stack([np.interp(at, along, line[:, i]) for i in (0, 1)], axis=1)
+    if closed:
+        chord = np.roll(points, -1, 0) - np.roll(points, 1, 0)
+    else:
+        chord = np.gradient(points, axis=0)
+    return points, np.arctan2(chord[:, 1], chord[:, 0]), step
+
+
+def _higher_side(grid, points, yaw):
+    """Return > 0 when the distance to obstacles grows to the left of the line, < 0 to the right."""
+    left = np.stack([-np.sin(yaw), np.cos(yaw)], axis=1) * 1.5 * grid.resolution
+    distance = grid.obstacle_distance
+    return np.nansum(np.sign(grid.lookup(distance, points + left) - grid.lookup(distance, points - left)))
+
+
+def _join(pieces):
+    counts = [len(points) for points, *_ in pieces]
+    if not counts:
+        none = np.zeros(0)
+        index = np.zeros(0, dtype=int)
+        return Rings(np.zeros((0, 2)), none, none, index, index, index, np.zeros(0, dtype=bool))
+    after, before = [], []
+    first = 0
+    for (points, _, _, closed), count in zip(pieces, counts):
+        here = np.arange(first, first + count)
+        ends = (here[0], here[-1]) if closed else (NONE, NONE)
+        after.append(np.append(here[1:], ends[0]))
+        before.append(np.append(ends[1], here[:-1]))
+        first += count
+    return Rings(
+        points=np.concatenate([p for p, *_ in pieces]),
+        yaw=np.concatenate([yaw for _, yaw, *_ in pieces]),
+        length=np.repeat([step for _, _, step, _ in pieces], counts),
+        ring=np.repeat(np.arange(len(pieces)), counts),
+        after=np.concatenate(after), before=np.concatenate(before),
+        closed=np.array([closed for *_, closed in pieces]))

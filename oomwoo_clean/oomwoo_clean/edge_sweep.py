@@ -1,0 +1,331 @@
+"""
+Every edge once: which edges there are, which are swept, and where to go next.
+
+The bookkeeping of the edge manager, without ROS and without driving: poses go in, targets and verdicts come
+out. Method: oomwoo edge cleaning (2025): rings at the follower's standoff, a track stamped with the distance
+driven, the nearest dirty stretch along the floor from its beginning.
+"""
+from dataclasses import dataclass
+import hashlib
+import math
+
+import numpy as np
+from scipy import ndimage
+from scipy.spatial import cKDTree
+
+from oomwoo_clean.edge_rings import extract_rings, nearest_cell, reachable_floor
+from oomwoo_localization.grids import floor_distances, GridError
+from oomwoo_localization.robot import load_robot
+from oomwoo_localization.settings import check_settings, setting
+
+# Poses closer than this to the last one say more about the localizer's noise than about driving.
+DRIVEN_STEP_M = 0.01
+# A step longer than this between two ticks is a correction of the localizer, not driving.
+JUMP_M = 0.5
+STATE_VERSION = 1
+
+
+@dataclass(frozen=True)
+class EdgeSettings:
+    """What counts as an edge, as swept, and as all the way round."""
+
+    side: str = setting('right', 'side on which the obstacle is followed', choices=('right', 'left'), live=False)
+    tolerance_m: float = setting(
+        0.08, 'an edge spot is swept when the centre passes this close to it', 'm', 0.01, 0.3, live=False)
+    floor_margin_m: float = setting(
+        0.02, 'room beside the body without which a gap is no way to a target', 'm', 0.0, 0.3, live=False)
+    spot_spacing_m: float = setting(0.02, 'distance between two edge spots', 'm', 0.005, 0.1, live=False)
+    upstream_m: float = setting(
+        0.10, 'start this far before the beginning of a dirty stretch', 'm', 0.0, 0.5)
+    lap_min_m: float = setting(
+        1.0, 'own track counts as an earlier pass after this much driving', 'm', 0.3, 10.0)
+    lap_confirm_m: float = setting(
+        0.30, 'full circle after driving this far on the own track', 'm', 0.05, 2.0)
+    write_off_m: float = setting(
+        0.15, 'length of edge given up at the beginning of a stretch that failed', 'm', 0.02, 1.0)
+    max_cell_m: float = setting(
+        0.10, 'a map with larger cells is too coarse to find edges in', 'm', 0.01, 1.0, live=False)
+
+
+@dataclass(frozen=True)
+class Target:
+    """
+    Where to start following: ``pose`` (x, y, yaw) on a ring, facing along it, obstacle on the follow side.
+
+    ``spot`` is the first dirty spot, ``stretch_m`` the dirty edge from there on, ``distance_m`` the way there.
+    """
+
+    pose: tuple
+    spot: int
+    stretch_m: float
+    distance_m: float
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Lengths in metres, areas in square metres."""
+
+    edges_m: float
+    swept_m: float
+    written_off_m: float
+    driven_m: float
+    floor_m2: float
+    passed_m2: float
+
+    @property
+    def swept_pct(self):
+        """Return the swept share of all edges, percent; 100 when there are none."""
+        return 100.0 * self.swept_m / self.edges_m if self.edges_m > 0 else 100.0
+
+    @property
+    def progress(self):
+        """Return 0..1: what is swept or written off, of all edges."""
+        return min(1.0, (self.swept_m + self.written_off_m) / self.edges_m) if self.edges_m > 0 else 1.0
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What one pose changed: metres driven, metres newly swept, and metres on the own old track so far."""
+
+    driven_m: float
+    new_m: float
+    on_track_m: float
+
+
+class EdgeSweep:
+    """
+    The job list of one map and what is done of it.
+
+    ``grid`` is an OccupancyGrid, ``pose`` (x, y, yaw) where the robot stands in it. Raises GridError naming
+    what is wrong with the map.
+    """
+
+    def __init__(self, grid, pose, settings=None, robot=None):
+        """Find the rings on the floor that the robot reaches from ``pose``."""
+        self.settings = check_settings(settings or EdgeSettings())
+        self.robot = robot or load_robot()
+        grid.check()
+        if grid.resolution > self.settings.max_cell_m:
+            raise GridError(
+                f'map: resolution {grid.resolution:.3f} m is too coarse to find edges in; '
+                f'max_cell_m is {self.settings.max_cell_m} m')
+        self.grid = grid
+        self.map_hash = map_hash(grid)
+        self.reachable = reachable_floor(
+            grid, pose, self.robot.body.radius + self.settings.floor_margin_m)
+        self.rings = extract_rings(
+            grid, self.reachable, self.robot.edge_cleaning.standoff, self.settings.spot_spacing_m,
+            self.settings.side)
+        count = len(self.rings.points)
+        self._tree = cKDTree(self.rings.points) if count else None
+        self.swept = np.zeros(count, dtype=bool)
+        self.written_off = np.zeros(count, dtype=bool)
+        self.stamp_m = np.full(count, np.nan)
+        self.driven_m = 0.0
+        self.passed = np.zeros(grid.shape, dtype=bool)
+        self._floor = _floor_of(grid, self.reachable)
+        self._disc = _disc_cells(self.robot.body.radius, grid.resolution)
+        self.begin_segment()
+        self._last = None
+
+    # -- ticking edges off --------------------------------------------------------------------
+
+    def begin_segment(self):
+        """Forget how far the robot has been on its own track: a new stretch begins."""
+        self._on_track_m = 0.0
+
+    def observe(self, pose, following):
+        """
+        Take the robot's pose (x, y, yaw) in; edges are ticked off only while ``following``.
+
+        Returns an :class:`Observation`. Deterministic: the same poses give the same state.
+        """
+        x, y = float(pose[0]), float(pose[1])
+        if self._last is None:
+            step, path = 0.0, [(x, y)]
+        else:
+            step = math.hypot(x - self._last[0], y - self._last[1])
+            if step < DRIVEN_STEP_M:
+                return Observation(0.0, 0.0, self._on_track_m)
+            path = [(x, y)] if step > JUMP_M else _between(self._last, (x, y), self.settings.spot_spacing_m)
+            step = 0.0 if step > JUMP_M else step
+        self._last = (x, y)
+        self.driven_m += step
+        for point in path:
+            self._pass_over(point)
+        if not following:
+            return Observation(step, 0.0, self._on_track_m)
+        new_m = sum(self._tick_off(point) for point in path)
+        on_track = new_m == 0.0 and self._was_here((x, y))
+        self._on_track_m = self._on_track_m + step if on_track else 0.0
+        return Observation(step, new_m, self._on_track_m)
+
+    def _tick_off(self, point):
+        if self._tree is None:
+            return 0.0
+        near = np.array(self._tree.query_ball_point(point, self.settings.tolerance_m), dtype=int)
+        new = near[~self.swept[near]]
+        if len(new) == 0:
+            return 0.0
+        self.swept[new] = True
+        self.written_off[new] = False
+        self.stamp_m[new] = self.driven_m
+        return float(self.rings.length[new].sum())
+
+    def _was_here(self, point):
+        """Tell whether the nearest spot was swept more than ``lap_min_m`` of driving ago."""
+        if self._tree is None:
+            return False
+        gap, spot = self._tree.query(point)
+        return bool(gap <= self.settings.tolerance_m
+                    and self.driven_m - self.stamp_m[spot] > self.settings.lap_min_m)
+
+    def _pass_over(self, point):
+        centre = np.rint(self.grid.points_to_cells(np.array([point]))[0]).astype(int)
+        cells = self._disc + centre
+        inside = ((cells >= 0) & (cells < self.grid.shape)).all(axis=1)
+        self.passed[cells[inside, 0], cells[inside, 1]] = True
+
+    def full_circle(self):
+        """Tell whether the robot has been on its own track long enough to have come all the way round."""
+        return self._on_track_m >= self.settings.lap_confirm_m
+
+    # -- what is next -------------------------------------------------------------------------
+
+    @property
+    def dirty(self):
+        """Return the (N,) mask of spots neither swept nor written off."""
+        return ~(self.swept | self.written_off)
+
+    def stretches(self):
+        """Return the dirty stretches, each an array of spots in driving order."""
+        return self.rings.runs(self.dirty)
+
+    def next_target(self, pose, avoid=(), avoid_m=0.5):
+        """
+        Return the :class:`Target` that is nearest along the floor, or None when no dirty edge is left.
+
+        A stretch is begun where it begins, ``upstream_m`` before its first dirty spot; a ring that is dirty
+        all round, at its nearest spot. Spots within ``avoid_m`` of a point in ``avoid`` (K, 2) do not begin
+        a target, as long as there are others.
+        """
+        candidates = self._candidates(pose, avoid, avoid_m)
+        if not candidates and len(avoid):
+            candidates = self._candidates(pose, (), avoid_m)
+        if not candidates:
+            return None
+        return min(candidates, key=lambda target: target.distance_m)
+
+    def _candidates(self, pose, avoid, avoid_m):
+        stretches = self.stretches()
+        if not stretches:
+            return []
+        distance = self._spot_distances(pose)
+        allowed = np.ones(len(self.swept), dtype=bool)
+        for point in avoid:
+            allowed &= np.hypot(*(self.rings.points - np.asarray(point)[:2]).T) > avoid_m
+        found = []
+        for stretch in stretches:
+            usable = np.flatnonzero(allowed[stretch])
+            if len(usable) == 0:
+                continue
+            whole = self.rings.closed[self.rings.ring[stretch[0]]] and self.rings.after[stretch[-1]] == stretch[0]
+            if whole:
+                first = usable[np.argmin(distance[stretch[usable]])]
+                park = spot = int(stretch[first])
+            else:
+                first = usable[0]
+                spot = int(stretch[first])
+                park = self.rings.walk(spot, -self.settings.upstream_m)
+            length = self.rings.length[stretch].sum() if whole else self.rings.length[stretch[first:]].sum()
+            where = (*self.rings.points[park], self.rings.yaw[park])
+            found.append(Target(tuple(map(float, where)), spot, float(length), float(distance[park])))
+        return found
+
+    def _spot_distances(self, pose):
+        """Return (N,) metres along the floor from ``pose`` to every spot."""
+        start = nearest_cell(self.grid, self.reachable, pose[:2], 1.0)
+        if start is None:
+            field = np.full(self.grid.shape, np.inf)
+        else:
+            field = floor_distances(self.reachable, self.grid.resolution, [start])
+        return self.grid.lookup(field, self.rings.points, outside=np.inf)
+
+    def write_off(self, spot, length_m):
+        """Give up the dirty edge over ``length_m`` from ``spot`` on, in driving order; return the metres."""
+        given_up = self.rings.ahead(spot, length_m)
+        given_up = given_up[~self.swept[given_up] & ~self.written_off[given_up]]
+        self.written_off[given_up] = True
+        return float(self.rings.length[given_up].sum())
+
+    # -- figures and state --------------------------------------------------------------------
+
+    def figures(self):
+        """Return the :class:`Figures` so far."""
+        cell = self.grid.resolution ** 2
+        return Figures(
+            edges_m=float(self.rings.length.sum()),
+            swept_m=float(self.rings.length[self.swept].sum()),
+            written_off_m=float(self.rings.length[self.written_off].sum()),
+            driven_m=self.driven_m,
+            floor_m2=float(self._floor.sum() * cell),
+            passed_m2=float((self.passed & self._floor).sum() * cell))
+
+    def state(self):
+        """Return the state as a dict of arrays, for :meth:`restore`."""
+        return {
+            'version': np.array(STATE_VERSION), 'map_hash': np.array(self.map_hash),
+            'rings_hash': np.array(self._rings_hash()),
+            'swept': self.swept.copy(), 'written_off': self.written_off.copy(), 'stamp_m': self.stamp_m.copy(),
+            'driven_m': np.array(self.driven_m), 'passed': np.packbits(self.passed),
+            'on_track_m': np.array(self._on_track_m),
+            'last': np.array(self._last if self._last else (np.nan, np.nan))}
+
+    def _rings_hash(self):
+        points = np.ascontiguousarray(np.round(self.rings.points, 6))
+        return hashlib.sha256(points.tobytes()).hexdigest()[:16]
+
+    def restore(self, state):
+        """Take a state over; raises ValueError when it belongs to another map or to other rings."""
+        if int(state['version']) != STATE_VERSION:
+            raise ValueError(f'saved job has version {int(state["version"])}, this program writes {STATE_VERSION}')
+        if str(state['map_hash']) != self.map_hash:
+            raise ValueError('saved job belongs to another map')
+        if str(state['rings_hash']) != self._rings_hash():
+            raise ValueError(
+                'saved job has other edges: the robot stands in another room, or standoff, spacing or side changed')
+        self.swept = state['swept'].astype(bool)
+        self.written_off = state['written_off'].astype(bool)
+        self.stamp_m = state['stamp_m'].astype(float)
+        self.driven_m = float(state['driven_m'])
+        self.passed = np.unpackbits(state['passed'], count=self.passed.size).reshape(self.passed.shape).astype(bool)
+        self._on_track_m = float(state['on_track_m'])
+        last = tuple(float(v) for v in state['last'])
+        self._last = last if math.isfinite(last[0]) else None
+
+
+def map_hash(grid):
+    """Return a short name of a map's contents: cells, resolution and origin."""
+    digest = hashlib.sha256(np.ascontiguousarray(grid.cells).tobytes())
+    digest.update(repr((grid.shape, round(grid.resolution, 6), [round(v, 6) for v in grid.origin])).encode())
+    return digest.hexdigest()[:16]
+
+
+def _between(start, end, spacing_m):
+    """Return the points after ``start`` up to ``end``, at most ``spacing_m`` apart."""
+    gap = math.hypot(end[0] - start[0], end[1] - start[1])
+    count = max(1, math.ceil(gap / spacing_m))
+    return [(start[0] + (end[0] - start[0]) * i / count, start[1] + (end[1] - start[1]) * i / count)
+            for i in range(1, count + 1)]
+
+
+def _disc_cells(radius_m, resolution):
+    reach = int(radius_m / resolution) + 1
+    offsets = np.mgrid[-reach:reach + 1, -reach:reach + 1].reshape(2, -1).T
+    return offsets[np.hypot(*offsets.T) * resolution <= radius_m]
+
+
+def _floor_of(grid, reachable):
+    """Return the free floor of the room that the robot is in, up to the walls."""
+    labels, _ = ndimage.label(grid.free)
+    return np.isin(labels, np.unique(labels[reachable]))
