@@ -1,0 +1,185 @@
+"""
+The embedded navigator: from a pose to a goal on a map, without ROS.
+
+Plan on the grid, follow the plan, back off and plan again after a contact, plan again round things in the scan that
+the map does not have. The codes of what fails are Nav2's, so that whoever asks need not know which navigator answers.
+"""
+from dataclasses import dataclass
+import math
+
+import numpy as np
+from oomwoo_localization.frames import transform_points
+from oomwoo_localization.robot import load_robot
+from oomwoo_sim_support.grid_planner import GridPlanner
+from oomwoo_sim_support.navigator_settings import Code, NavigatorSettings, PlanError
+from oomwoo_sim_support.path_follower import FollowStep, PathFollower
+
+__all__ = [
+    'Code', 'FollowStep', 'GridPlanner', 'Navigator', 'NavigatorSettings', 'NavStep', 'PathFollower', 'PlanError']
+
+IN_THE_WAY_POINTS = 3         # returns that make a thing; a lone one is noise
+LOOK_M = 2.0                  # how far new things are taken into the plan
+REPLAN_PAUSE_S = 1.0
+FLOOR_Z_M = 0.02              # a return below this is the floor, seen by a tilted body
+
+
+@dataclass(frozen=True)
+class NavStep:
+    """
+    One command and how it goes.
+
+    ``linear`` m/s, ``angular`` rad/s. ``done`` ends the goal: reached when ``error_code`` is 0, else failed with
+    that code and ``message``. ``recoveries`` counts contacts and new plans.
+    """
+
+    linear: float = 0.0
+    angular: float = 0.0
+    done: bool = False
+    distance_remaining: float = 0.0
+    error_code: int = Code.NONE
+    message: str = ''
+    recoveries: int = 0
+    state: str = 'IDLE'
+
+
+class Navigator:
+    """Takes the robot to one goal at a time; ``path`` is the current plan (N, 2) or None."""
+
+    def __init__(self, grid, robot=None, settings=None):
+        """Prepare for a map (:class:`OccupancyGrid`)."""
+        self.robot = robot or load_robot()
+        self.settings = settings or NavigatorSettings()
+        self._mapped = GridPlanner(grid, self.robot, self.settings)
+        self._follower = PathFollower(self.settings, self.robot)
+        self.cancel()
+
+    @property
+    def active(self):
+        """Return whether there is a goal."""
+        return self._state != 'IDLE'
+
+    def go(self, goal, pose, time_s):
+        """
+        Start towards ``goal`` from ``pose``, both ``(x, y, yaw)`` in the map; a running goal is forgotten.
+
+        Raises :class:`PlanError` when there is no way; then there is no goal.
+        """
+        self.cancel()
+        goal = np.asarray(goal, dtype=float)
+        if goal.shape != (3,) or not np.isfinite(goal).all():
+            raise PlanError(Code.GOAL_OUTSIDE_MAP, f'goal {goal} is not (x, y, yaw)')
+        self._goal = goal
+        self._plan(pose)
+        self._state = 'DRIVE'
+        self._since = time_s
+
+    def cancel(self):
+        """Forget the goal; the next :meth:`step` commands zero velocity."""
+        self._state = 'IDLE'
+        self._planner = self._mapped
+        self._new_things = np.empty((0, 2))
+        self._goal = self.path = self._step_pose = None
+        self._contacts = self._replans = 0
+        self._replanned_at = -math.inf
+        self._in_the_way = False
+
+    def see(self, points, pose):
+        """
+        Take in a scan: ``points`` (N, 2) or (N, 3) in base_footprint, ``pose`` of the robot in the map at its time.
+
+        Only returns that the map does not explain count; what of them lies on the way makes the next
+        :meth:`step` stop and plan again.
+        """
+        if not (self.active and self.settings.use_scan) or len(points) == 0:
+            return
+        points = np.asarray(points, dtype=float)
+        if points.shape[1] > 2:
+            points = points[points[:, 2] > FLOOR_Z_M]
+        in_map = transform_points(pose, points[np.hypot(points[:, 0], points[:, 1]) < LOOK_M, :2])
+        if len(in_map) == 0:
+            return
+        new = in_map[self._planner.clearance(in_map) > self.settings.unmapped_m]
+        inside = self._planner.grid.lookup(self._planner.grid.free, new, outside=False) if len(new) else []
+        new = new[np.asarray(inside, dtype=bool)]
+        if len(new) < IN_THE_WAY_POINTS:
+            return
+        way = self._follower.ahead(self.settings.watch_m)
+        gaps = np.hypot(*(new[:, None] - way[None]).transpose(2, 0, 1)).min(axis=1)
+        if (gaps < self._planner.limit_m).sum() >= IN_THE_WAY_POINTS:
+            self._in_the_way = True
+            self._new_things = np.vstack([self._new_things, new])
+
+    def step(self, pose, time_s, bumpers=(False, False), speed=None):
+        """
+        Return the :class:`NavStep` for a ``pose`` ``(x, y, yaw)`` in the map at ``time_s``.
+
+        ``bumpers`` are the left and right half; ``speed`` the measured forward speed, if known.
+        """
+        if not self.active:
+            return NavStep()
+        try:
+            if any(bumpers) and self._state == 'DRIVE':
+                return self._touched(pose, time_s, bumpers)
+            if self._state == 'BACK_OFF':
+                return self._back_off(pose, time_s)
+            if self._in_the_way and time_s - self._replanned_at > REPLAN_PAUSE_S:
+                return self._plan_round(pose, time_s)
+        except PlanError as error:
+            return self._end(error.code, str(error))
+        follow = self._follower.step(pose, time_s, speed)
+        if follow.error_code:
+            return self._end(follow.error_code, follow.message, follow.distance_remaining)
+        if follow.done:
+            return self._end(Code.NONE, 'goal reached', follow.distance_remaining)
+        return self._nav(follow.linear, follow.angular, follow.distance_remaining)
+
+    # -- what can come between --------------------------------------------------------------
+
+    def _touched(self, pose, time_s, bumpers):
+        """Stop, remember where the contact was, and reverse; give up when it happens too often."""
+        self._contacts += 1
+        if self._contacts >= self.settings.contact_limit:
+            return self._end(
+                Code.FAILED_TO_MAKE_PROGRESS,
+                f'{self._contacts} contacts on the way to ({self._goal[0]:.2f}, {self._goal[1]:.2f})')
+        left, right = bumpers
+        low, high = (-10.0 if right else 10.0), (10.0 if left else -10.0)
+        bearings = np.radians(np.linspace(-45.0 if right else low, 45.0 if left else high, 9))
+        touched = self.robot.body.radius * np.stack([np.cos(bearings), np.sin(bearings)], axis=1)
+        self._new_things = np.vstack([self._new_things, transform_points(pose, touched)])
+        self._state, self._step_pose, self._since = 'BACK_OFF', np.array(pose, dtype=float), time_s
+        return self._nav(0.0, 0.0)
+
+    def _back_off(self, pose, time_s):
+        back = math.hypot(pose[0] - self._step_pose[0], pose[1] - self._step_pose[1])
+        patience_s = 2.0 * self.settings.back_off_m / self.settings.back_off_speed + 0.5
+        if back < self.settings.back_off_m and time_s - self._since < patience_s:
+            return self._nav(-self.settings.back_off_speed, 0.0)
+        self._state = 'DRIVE'
+        return self._plan_round(pose, time_s)
+
+    def _plan_round(self, pose, time_s):
+        """Plan again with everything new as an obstacle, standing."""
+        self._in_the_way = False
+        self._replans += 1
+        self._replanned_at = time_s
+        if self._replans > self.settings.replan_limit:
+            return self._end(Code.FAILED_TO_MAKE_PROGRESS, f'the way was blocked {self._replans} times')
+        self._planner = self._mapped.with_obstacles(self._new_things)
+        self._plan(pose)
+        return self._nav(0.0, 0.0, self._follower.length_m)
+
+    def _plan(self, pose):
+        self.path = self._planner.plan(pose, self._goal)
+        self._follower.set_path(self.path, self._goal, self._planner.clearance)
+
+    def _nav(self, linear, angular, remaining=None):
+        if remaining is None:
+            remaining = self._follower.length_m - self._follower.along_m
+        return NavStep(
+            linear, angular, False, remaining, recoveries=self._contacts + self._replans, state=self._state)
+
+    def _end(self, code, message, remaining=0.0):
+        recoveries = self._contacts + self._replans
+        self.cancel()
+        return NavStep(0.0, 0.0, True, remaining, code, message, recoveries)
