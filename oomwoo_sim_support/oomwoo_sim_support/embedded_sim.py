@@ -1,0 +1,392 @@
+"""
+The robot in a world, with MuJoCo (Todorov, Erez and Tassa, 2012) as its physics.
+
+Nothing of ROS in here: command in, time forward, sensors out. Deterministic for a seed, bit by bit.
+"""
+from copy import deepcopy
+from dataclasses import replace
+import math
+
+import mujoco
+import numpy as np
+
+from oomwoo_localization.robot import load_robot
+from oomwoo_sim_support.layout_primitives import Primitive, primitives
+from oomwoo_sim_support.sim_clearance import SolidField
+from oomwoo_sim_support.sim_model import build_model, yaw_quaternion
+from oomwoo_sim_support.sim_sensors import (
+    BaseState, Bumper, draw_calibration_error, Imu, LidarSensor, WheelEncoders)
+from oomwoo_sim_support.sim_settings import SimSettings, TICK_S
+
+_STATE = mujoco.mjtState.mjSTATE_FULLPHYSICS | mujoco.mjtState.mjSTATE_WARMSTART | mujoco.mjtState.mjSTATE_CTRL
+_SETTLE_S = 0.5               # the tyres sink in by a tenth of a millimetre before the clock starts
+
+
+class SimError(ValueError):
+    """Something that cannot be put where it was asked to be, or a name that is taken or unknown."""
+
+
+class EmbeddedSim:
+    """One robot in one world."""
+
+    def __init__(self, layout, robot=None, settings=None, seed=0, start=None):
+        """
+        Build the world and put the robot at ``start`` = (x, y, yaw), by default the layout's.
+
+        Raises :class:`SimError` when the robot would stand in something there.
+        """
+        self.layout = layout
+        self.robot = robot or load_robot()
+        self.settings = (settings or SimSettings()).check()
+        self.seed = seed
+        self._parts = primitives(layout)
+        self._entities = {}
+        self._carpets = [(np.asarray(c.polygon, dtype=float), float(c.friction)) for c in layout.carpets]
+        self._substeps = round(TICK_S / self.settings.timestep_s)
+        self._steps, self._command, self._command_s = 0, (0.0, 0.0), -math.inf
+        self._wheel_targets = (0.0, 0.0)
+        self._charge = self.settings.battery_start
+        calibration, lidar, slip, imu = np.random.default_rng(seed).spawn(4)
+        self.calibration_error = draw_calibration_error(self.settings, calibration)
+        self._lidar = LidarSensor(self.robot, self.settings, lidar)
+        self._encoders = WheelEncoders(self.robot, self.settings, self.calibration_error, slip)
+        self._imu = Imu(self.settings, imu)
+        self._rngs = {'lidar': lidar, 'slip': slip, 'imu': imu}
+        self._bumper = Bumper(self.robot)
+        self._build()
+        self._settle()
+        self.teleport(layout.start if start is None else start)
+        self._initial = self.save()
+
+    # -- driving ----------------------------------------------------------------------------
+
+    @property
+    def time_s(self):
+        """Return the simulated time since the start, seconds."""
+        return self._steps * self.settings.timestep_s
+
+    @property
+    def command(self):
+        """Return the (m/s, rad/s) that the base is ramping to, zero after the command timeout."""
+        return self._command
+
+    def set_command(self, linear, angular):
+        """
+        Drive at ``linear`` m/s and ``angular`` rad/s, both clipped to the robot's limits.
+
+        The base ramps each wheel and stops by itself when no command comes for the command timeout.
+        Raises ValueError for what is not finite.
+        """
+        if not (math.isfinite(linear) and math.isfinite(angular)):
+            raise ValueError(f'command is not finite: linear {linear}, angular {angular}')
+        limits = self.robot.limits
+        self._command_s = self.time_s
+        self._aim(max(-limits.linear_speed, min(limits.linear_speed, linear)),
+                  max(-limits.angular_speed, min(limits.angular_speed, angular)))
+
+    def step(self, duration_s):
+        """Go on by ``duration_s``, to the nearest whole physics step; raises ValueError if that is none."""
+        steps = duration_s / self.settings.timestep_s
+        if not (math.isfinite(steps) and steps >= 0.5):
+            raise ValueError(f'cannot step by {duration_s} s; a physics step is {self.settings.timestep_s} s')
+        left = round(steps)
+        while left > 0:
+            count = min(left, self._substeps - self._steps % self._substeps)
+            if self._command != (0.0, 0.0) and self.time_s - self._command_s > self._timeout_s:
+                self._aim(0.0, 0.0)
+            mujoco.mj_step(self.model, self.data, count)
+            self._steps += count
+            left -= count
+            self._tick()
+
+    def _aim(self, linear, angular):
+        """Let both wheels ramp to what the base believes makes this body speed."""
+        if (linear, angular) == self._command:
+            return
+        self._command = (linear, angular)
+        self._wheel_targets = self._encoders.wheel_speeds(linear, angular)
+        self._apply_targets()
+
+    def _apply_targets(self):
+        slope = self.robot.limits.linear_acceleration / self.robot.wheels.radius
+        slope = slope if self.settings.ramp else 1e4
+        for wheel, target in enumerate(self._wheel_targets):
+            now = float(self.data.act[wheel])
+            if target >= now:
+                self.data.ctrl[wheel] = slope
+                self.model.actuator_actrange[wheel] = (-1e6, target)
+            else:
+                self.data.ctrl[wheel] = -slope
+                self.model.actuator_actrange[wheel] = (target, 1e6)
+
+    def _tick(self):
+        """Read encoders and bumpers after a hundredth of a second."""
+        self._encoders.update(*self._wheel_angles.tolist())
+        contacts = self.data.contact.geom
+        if (contacts == self._shell).any():
+            self._feel(contacts)
+        if self._carpets:
+            self._grip()
+
+    def _feel(self, contacts):
+        ours = (contacts == self._shell).any(axis=1) & (contacts != self._floor).all(axis=1)
+        if not ours.any():
+            return
+        away = self.data.contact.pos[ours] - self._base_position
+        in_base = away @ self._base_rotation.reshape(3, 3)
+        self._bumper.touch(np.arctan2(in_base[:, 1], in_base[:, 0]).tolist(), self.time_s)
+
+    def _grip(self):
+        """Give each tyre the grip of the carpet under it."""
+        x, y, yaw = self.truth().pose
+        half = self.robot.wheels.track / 2
+        for geom, side in zip(self._wheels, (half, -half)):
+            wheel_x, wheel_y = x - side * math.sin(yaw), y + side * math.cos(yaw)
+            grip = self.settings.tyre_friction
+            for polygon, friction in self._carpets:
+                if _inside(polygon, wheel_x, wheel_y):
+                    grip = friction
+            self.model.geom_friction[geom, 0] = grip
+
+    # -- sensors ----------------------------------------------------------------------------
+
+    @property
+    def base_from_scan(self):
+        """Return the scanner's nominal mount, 4 x 4 in base_footprint."""
+        return self._lidar.base_from_scan
+
+    def scan(self):
+        """Return a :class:`Scan` of this instant, from where the scanner truly is."""
+        mujoco.mj_kinematics(self.model, self.data)
+        return self._lidar.read(
+            self.model, self.data, self._base_position, self._base_rotation.reshape(3, 3), self.time_s)
+
+    def odometry(self):
+        """Return what the wheel encoders make of it: :class:`BaseState` in odom, which starts at zero."""
+        encoders = self._encoders
+        linear, angular = encoders.body_speed(*self._wheel_rates.tolist())
+        return BaseState(
+            np.array([encoders.x, encoders.y, math.remainder(encoders.yaw, math.tau)]), linear, angular)
+
+    def truth(self):
+        """Return the true :class:`BaseState` of base_footprint in the map, for meters only."""
+        x, y, _, qw, qx, qy, qz = self._base_qpos.tolist()
+        vx, vy, _, _, _, turn = self._base_qvel.tolist()
+        yaw = math.atan2(2.0 * (qw * qz + qx * qy), 1.0 - 2.0 * (qy * qy + qz * qz))
+        return BaseState(np.array([x, y, yaw]), vx * math.cos(yaw) + vy * math.sin(yaw), turn)
+
+    def tilt(self):
+        """Return the true (roll, pitch) in radians; pitch is positive with the nose down."""
+        w, x, y, z = self._base_qpos[3:].tolist()
+        return (math.atan2(2.0 * (w * x + y * z), 1.0 - 2.0 * (x * x + y * y)),
+                math.asin(max(-1.0, min(1.0, 2.0 * (w * y - z * x)))))
+
+    def bumpers(self):
+        """Return (left, right): pressed now or within the release time."""
+        return self._bumper.pressed(self.time_s)
+
+    @property
+    def contacts(self):
+        """Return how often the bumper was touched so far, both halves together."""
+        return self._bumper.contacts
+
+    @property
+    def rear_contacts(self):
+        """Return how often the shell behind the bumper touched something so far."""
+        return self._bumper.rear_contacts
+
+    def imu(self):
+        """Return an :class:`ImuReading`."""
+        mujoco.mj_kinematics(self.model, self.data)
+        return self._imu.read(
+            self._base_qvel[3:], self.data.qacc[:3], self._base_rotation.reshape(3, 3))
+
+    def joint_states(self):
+        """Return ``{joint: (angle rad, speed rad/s)}`` of the two wheels."""
+        angles, rates = self._wheel_angles.tolist(), self._wheel_rates.tolist()
+        return {'wheel_left_joint': (angles[0], rates[0]), 'wheel_right_joint': (angles[1], rates[1])}
+
+    def battery(self):
+        """Return the charge left, 0..1."""
+        return max(0.0, self._charge - self.time_s / (60.0 * self.settings.battery_minutes))
+
+    def clearance(self):
+        """Return the true gap from the shell to the nearest solid it can touch, metres; for meters only."""
+        return self._nearest(float(self._base_qpos[0]), float(self._base_qpos[1]))[0]
+
+    def configure(self, settings):
+        """Take over those settings that may change while running."""
+        self.settings = settings.check()
+        self._lidar.configure(settings)
+        self._imu.configure(settings)
+
+    # -- the world --------------------------------------------------------------------------
+
+    @property
+    def entities(self):
+        """Return the spawned obstacles: ``{name: Primitive}``."""
+        return dict(self._entities)
+
+    def spawn_box(self, name, x, y, yaw=0.0, size=(0.3, 0.3, 0.4), z=0.0, soft=False):
+        """Put a box of ``size`` (x, y, z) metres with its underside at ``z``; raises :class:`SimError`."""
+        self._spawn(Primitive(name, 'box', x, y, yaw, size[0] / 2, size[1] / 2, z, z + size[2], soft))
+
+    def spawn_cylinder(self, name, x, y, radius=0.1, height=0.4, z=0.0, soft=False):
+        """Put an upright cylinder with its underside at ``z``; raises :class:`SimError`."""
+        self._spawn(Primitive(name, 'cylinder', x, y, 0.0, radius, radius, z, z + height, soft))
+
+    def delete(self, name):
+        """Take a spawned obstacle away; raises :class:`SimError` when there is none of that name."""
+        self._known(name)
+        del self._entities[name]
+        self._rebuild()
+
+    def move(self, name, pose):
+        """Move a spawned obstacle to (x, y, yaw); raises :class:`SimError` as :meth:`spawn_box` does."""
+        x, y, yaw = _finite_pose(pose)
+        moved = replace(self._known(name), x=x, y=y, yaw=yaw)
+        self._refuse_on_robot(moved)
+        self._entities[name] = moved
+        self._place_entities()
+        self._measure_solids()
+
+    def teleport(self, pose):
+        """
+        Put the robot at (x, y, yaw), standing; odometry does not notice.
+
+        Raises :class:`SimError` when it would stand in something there.
+        """
+        x, y, yaw = _finite_pose(pose)
+        gap, name = self._nearest(x, y)
+        if gap < 0.0:
+            raise SimError(f'the robot at ({x:.3f}, {y:.3f}) would stand {-gap * 1000:.0f} mm in {name!r}')
+        data = self.data
+        data.qvel[:] = 0.0
+        data.qacc_warmstart[:] = 0.0
+        data.act[:] = 0.0
+        self._base_qpos[:2] = x, y
+        self._base_qpos[2] = self._rest_height
+        mujoco.mju_mulQuat(self._base_qpos[3:], np.array(yaw_quaternion(yaw)), self._rest_tilt)
+        self._apply_targets()
+        mujoco.mj_forward(self.model, data)
+
+    def reset(self):
+        """Go back to how it was after building, time and random numbers included."""
+        self.restore(self._initial)
+
+    def save(self):
+        """Return the whole state, for :meth:`restore`."""
+        physics = np.empty(mujoco.mj_stateSize(self.model, _STATE))
+        mujoco.mj_getState(self.model, self.data, physics, _STATE)
+        encoders = self._encoders
+        return {
+            'physics': physics, 'entities': dict(self._entities), 'steps': self._steps,
+            'command': (self._command, self._command_s, self._wheel_targets),
+            'encoders': (encoders.x, encoders.y, encoders.yaw, encoders.angles),
+            'bumper': dict(vars(self._bumper)),
+            'rng': {name: deepcopy(rng.bit_generator.state) for name, rng in self._rngs.items()}}
+
+    def restore(self, state):
+        """Go back to a saved state; what follows is the same bit by bit."""
+        if state['entities'] != self._entities:
+            self._entities = dict(state['entities'])
+            self._build()
+        self._steps = state['steps']
+        self._command, self._command_s, self._wheel_targets = state['command']
+        encoders = self._encoders
+        encoders.x, encoders.y, encoders.yaw, encoders.angles = state['encoders']
+        vars(self._bumper).update(state['bumper'])
+        for name, rng in self._rngs.items():
+            rng.bit_generator.state = deepcopy(state['rng'][name])
+        mujoco.mj_setState(self.model, self.data, state['physics'], _STATE)
+        self._apply_targets()
+        mujoco.mj_forward(self.model, self.data)
+        mujoco.mj_setState(self.model, self.data, state['physics'], _STATE)
+        if self._carpets:
+            self._grip()
+
+    def _spawn(self, part):
+        if not part.name or part.name in self._entities or part.name == self.robot.name:
+            raise SimError(f'there is already something called {part.name!r}' if part.name else 'name is empty')
+        sizes = (part.half_x, part.half_y, part.z_max - part.z_min)
+        if not all(map(math.isfinite, (part.x, part.y, part.yaw, part.z_min, *sizes))) or min(sizes) <= 0:
+            raise SimError(f'{part.name}: position must be finite and sizes greater than zero')
+        self._refuse_on_robot(part)
+        self._entities[part.name] = part
+        self._rebuild()
+
+    def _known(self, name):
+        if name not in self._entities:
+            raise SimError(f'there is nothing spawned called {name!r}')
+        return self._entities[name]
+
+    def _refuse_on_robot(self, part):
+        x, y = self._base_qpos[:2].tolist()
+        if self._touchable(part) and SolidField([part]).nearest(x, y)[0] < self.robot.body.radius:
+            raise SimError(f'{part.name!r} at ({part.x:.3f}, {part.y:.3f}) would stand in the robot')
+
+    def _touchable(self, part):
+        return not part.soft and part.crosses(self.robot.body.ground_clearance, self.robot.body.height)
+
+    def _nearest(self, x, y):
+        gap, name = self._solids.nearest(x, y)
+        return gap - self.robot.body.radius, name
+
+    def _measure_solids(self):
+        everything = [*self._parts, *self._entities.values()]
+        self._solids = SolidField([part for part in everything if self._touchable(part)])
+
+    def _rebuild(self):
+        """Build the model anew and go on with the robot's state."""
+        physics = np.empty(mujoco.mj_stateSize(self.model, _STATE))
+        mujoco.mj_getState(self.model, self.data, physics, _STATE)
+        self._build()
+        mujoco.mj_setState(self.model, self.data, physics, _STATE)
+        self._apply_targets()
+        mujoco.mj_forward(self.model, self.data)
+        mujoco.mj_setState(self.model, self.data, physics, _STATE)
+
+    def _build(self):
+        self.model = build_model(self._parts, self._entities, self.robot, self.settings)
+        self.data = data = mujoco.MjData(self.model)
+        self._shell, self._floor = self.model.geom('shell').id, self.model.geom('floor').id
+        self._wheels = [self.model.geom(f'{side}_wheel').id for side in ('left', 'right')]
+        base = self.model.body('base').id
+        self._base_position, self._base_rotation = data.xpos[base], data.xmat[base]
+        self._base_qpos, self._base_qvel = data.qpos[:7], data.qvel[:6]
+        self._wheel_angles, self._wheel_rates = data.qpos[7:9], data.qvel[6:8]
+        self._mocap = {name: self.model.body(f'entity/{name}').mocapid[0] for name in self._entities}
+        self._place_entities()
+        self._measure_solids()
+        self._timeout_s = self.robot.limits.command_timeout
+        mujoco.mj_forward(self.model, data)
+
+    def _place_entities(self):
+        for name, index in self._mocap.items():
+            part = self._entities[name]
+            self.data.mocap_pos[index] = (part.x, part.y, 0.0)
+            self.data.mocap_quat[index] = yaw_quaternion(part.yaw)
+
+    def _settle(self):
+        """Find the height and tilt at which the robot rests, high above any solid's plan position."""
+        empty = build_model([], {}, self.robot, self.settings)
+        data = mujoco.MjData(empty)
+        mujoco.mj_step(empty, data, round(_SETTLE_S / self.settings.timestep_s))
+        self._rest_height = float(data.qpos[2])
+        self._rest_tilt = data.qpos[3:7].copy()
+
+
+def _finite_pose(pose):
+    x, y, yaw = (float(v) for v in pose)
+    if not all(map(math.isfinite, (x, y, yaw))):
+        raise SimError(f'pose is not finite: {x, y, yaw}')
+    return x, y, yaw
+
+
+def _inside(polygon, x, y):
+    """Tell whether a point is in a polygon (N, 2), by crossings of a ray (Shimrat, 1962)."""
+    ahead = np.roll(polygon, -1, axis=0)
+    spans = (polygon[:, 1] > y) != (ahead[:, 1] > y)
+    a, b = polygon[spans], ahead[spans]
+    crossings = a[:, 0] + (y - a[:, 1]) * (b[:, 0] - a[:, 0]) / (b[:, 1] - a[:, 1])
+    return bool(np.count_nonzero(crossings > x) % 2)
