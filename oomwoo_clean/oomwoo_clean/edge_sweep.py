@@ -22,6 +22,7 @@ from oomwoo_localization.settings import check_settings, setting
 DRIVEN_STEP_M = 0.01
 # A step longer than this between two ticks is a correction of the localizer, not driving.
 JUMP_M = 0.5
+TRACK_STEP_M = 0.02
 STATE_VERSION = 1
 
 
@@ -125,7 +126,8 @@ class EdgeSweep:
         self.passed = np.zeros(grid.shape, dtype=bool)
         self._floor = _floor_of(grid, self.reachable)
         self._disc = _disc_cells(self.robot.body.radius, grid.resolution)
-        self.begin_segment()
+        self.track = []               # (x, y, following) about every TRACK_STEP_M
+        self._on_track_m = 0.0
         self._last = None
 
     # -- ticking edges off --------------------------------------------------------------------
@@ -153,6 +155,8 @@ class EdgeSweep:
         self.driven_m += step
         for point in path:
             self._pass_over(point)
+        if not self.track or math.dist(self.track[-1][:2], (x, y)) >= TRACK_STEP_M:
+            self.track.append((x, y, float(following)))
         if not following:
             return Observation(step, 0.0, self._on_track_m)
         new_m = sum(self._tick_off(point) for point in path)
@@ -201,22 +205,23 @@ class EdgeSweep:
         """Return the dirty stretches, each an array of spots in driving order."""
         return self.rings.runs(self.dirty)
 
-    def next_target(self, pose, avoid=(), avoid_m=0.5):
+    def next_target(self, pose, avoid=(), avoid_m=0.5, upstream=None):
         """
         Return the :class:`Target` that is nearest along the floor, or None when no dirty edge is left.
 
         A stretch is begun where it begins, ``upstream_m`` before its first dirty spot; a ring that is dirty
         all round, at its nearest spot. Spots within ``avoid_m`` of a point in ``avoid`` (K, 2) do not begin
-        a target, as long as there are others.
+        a target, as long as there are others. ``upstream`` (spot -> metres) replaces ``upstream_m``.
         """
-        candidates = self._candidates(pose, avoid, avoid_m)
+        upstream = upstream or (lambda spot: self.settings.upstream_m)
+        candidates = self._candidates(pose, avoid, avoid_m, upstream)
         if not candidates and len(avoid):
-            candidates = self._candidates(pose, (), avoid_m)
+            candidates = self._candidates(pose, (), avoid_m, upstream)
         if not candidates:
             return None
         return min(candidates, key=lambda target: target.distance_m)
 
-    def _candidates(self, pose, avoid, avoid_m):
+    def _candidates(self, pose, avoid, avoid_m, upstream):
         stretches = self.stretches()
         if not stretches:
             return []
@@ -236,7 +241,7 @@ class EdgeSweep:
             else:
                 first = usable[0]
                 spot = int(stretch[first])
-                park = self.rings.walk(spot, -self.settings.upstream_m)
+                park = self.rings.walk(spot, -upstream(spot))
             length = self.rings.length[stretch].sum() if whole else self.rings.length[stretch[first:]].sum()
             where = (*self.rings.points[park], self.rings.yaw[park])
             found.append(Target(tuple(map(float, where)), spot, float(length), float(distance[park])))
@@ -278,7 +283,7 @@ class EdgeSweep:
             'rings_hash': np.array(self._rings_hash()),
             'swept': self.swept.copy(), 'written_off': self.written_off.copy(), 'stamp_m': self.stamp_m.copy(),
             'driven_m': np.array(self.driven_m), 'passed': np.packbits(self.passed),
-            'on_track_m': np.array(self._on_track_m),
+            'track': np.array(self.track, dtype=float).reshape(-1, 3), 'on_track_m': np.array(self._on_track_m),
             'last': np.array(self._last if self._last else (np.nan, np.nan))}
 
     def _rings_hash(self):
@@ -299,6 +304,7 @@ class EdgeSweep:
         self.stamp_m = state['stamp_m'].astype(float)
         self.driven_m = float(state['driven_m'])
         self.passed = np.unpackbits(state['passed'], count=self.passed.size).reshape(self.passed.shape).astype(bool)
+        self.track = [tuple(row) for row in state['track'].tolist()]
         self._on_track_m = float(state['on_track_m'])
         last = tuple(float(v) for v in state['last'])
         self._last = last if math.isfinite(last[0]) else None

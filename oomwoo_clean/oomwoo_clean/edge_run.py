@@ -1,0 +1,327 @@
+"""
+The whole edge-cleaning job as a state machine that something else steps: node and harness use it alike.
+
+Each tick takes :class:`Inputs` (time, pose, what follower and navigator report) and gives :class:`Orders` (a goal
+for the navigator, or the follower on, or neither). Orders hold until the next tick says otherwise; never are a
+goal and the follower ordered together, and neither is ordered before the other reports that it has stopped.
+"""
+from dataclasses import dataclass
+import math
+
+import numpy as np
+
+from oomwoo_localization.settings import check_settings, setting
+
+IDLE, GOTO, FOLLOW, WAITING = 'IDLE', 'GOTO', 'FOLLOW', 'WAITING'
+PAUSED, DONE, STUCK, CANCELLED = 'PAUSED', 'DONE', 'STUCK', 'CANCELLED'
+PLAN = 'PLAN'
+RUNNING = (PLAN, GOTO, FOLLOW, WAITING)
+ENDED = (DONE, STUCK, CANCELLED)
+
+# States of the contour follower in which it drives along something.
+DRIVING_STATES = ('ALIGN', 'FOLLOW', 'ARC')
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """When the manager ends a stretch, retries, gives up."""
+
+    success_m: float = setting(
+        0.05, 'a stretch on which at least this much was newly swept has not failed', 'm', 0.0, 1.0)
+    lead_in_m: float = setting(
+        0.60, 'a stretch may run this far, beside its upstream part, before it sweeps anything new', 'm', 0.1, 5.0)
+    no_new_m: float = setting(
+        1.5, 'a stretch ends after driving this far without sweeping anything new', 'm', 0.3, 20.0)
+    stall_s: float = setting(10.0, 'a stretch ends when the robot has not moved 5 cm for this long', 's', 1.0, 120.0)
+    lost_s: float = setting(4.0, 'a stretch ends when the follower has been LOST for this long', 's', 0.2, 60.0)
+    goto_s: float = setting(180.0, 'a goal is given up after this time', 's', 5.0, 3600.0)
+    retry_upstream_m: float = setting(
+        0.30, 'the second attempt on a spot starts this much farther upstream', 'm', 0.0, 2.0)
+    different_m: float = setting(
+        0.5, 'targets at least this far apart are different ones', 'm', 0.05, 5.0)
+    stuck_after: int = setting(3, 'the robot is stuck when this many different targets fail in a row', '', 2, 20)
+
+
+@dataclass(frozen=True)
+class NavReport:
+    """What the navigator last said: about goal ``goal_id``, one of NONE ACTIVE SUCCEEDED FAILED, and why."""
+
+    goal_id: int = 0
+    status: str = 'NONE'
+    message: str = ''
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """
+    What is known at one tick.
+
+    ``pose`` (x, y, yaw) in the map frame; ``follower`` its state word; ``following`` whether the follower has
+    acknowledged that it drives; ``bumped`` whether it touched something since the last tick; ``missing`` names
+    what the job needs and does not have, empty when nothing is.
+    """
+
+    time_s: float
+    pose: object = None
+    follower: str = 'IDLE'
+    following: bool = False
+    bumped: bool = False
+    nav: NavReport = NavReport()
+    missing: str = ''
+
+
+@dataclass(frozen=True)
+class Orders:
+    """
+    What to do until the next tick.
+
+    ``goal_id`` and ``goal`` (x, y, yaw) for the navigator, None for no goal; ``follow`` whether the follower
+    drives; ``events`` sentences for a human; ``save`` whether the state is to be saved now.
+    """
+
+    state: str
+    goal: tuple = None
+    goal_id: int = 0
+    follow: bool = False
+    events: tuple = ()
+    save: bool = False
+
+
+class EdgeRun:
+    """
+    Decides what the robot does next, from the job list ``sweep`` (EdgeSweep).
+
+    :meth:`step` once a tick, :meth:`start`, :meth:`pause`, :meth:`resume` and :meth:`cancel` between ticks;
+    these return ``(accepted, sentence)``.
+    """
+
+    def __init__(self, sweep, settings=None):
+        """Be idle until :meth:`start`."""
+        self.sweep = sweep
+        self.settings = check_settings(settings or RunSettings())
+        self.phase = IDLE
+        self.reason = 'not started'
+        self.elapsed_s = 0.0
+        self.segments = 0
+        self.bumps = 0
+        self.target = None
+        self._goal_id = 0
+        self._failures = []           # (x, y, spot) of every failed target
+        self._failed_in_row = []      # (x, y) of different targets that failed since the last success
+        self._last_time_s = None
+        self._events = []
+        self._save = False
+        self._clear_segment()
+
+    # -- commands -----------------------------------------------------------------------------
+
+    def start(self):
+        """Begin the job, or go on with a restored one."""
+        if self.phase in RUNNING or self.phase == PAUSED:
+            return False, f'the job is already running ({self.phase})'
+        if self.phase in ENDED:
+            return False, f'the job has ended ({self.phase}); a new one needs a new start'
+        figures = self.sweep.figures()
+        self._enter(PLAN, f'{figures.edges_m:.1f} m of edge on the map, {figures.swept_m:.1f} m of it swept')
+        return True, self.reason
+
+    def pause(self):
+        """Stand still until :meth:`resume`."""
+        if self.phase not in RUNNING:
+            return False, f'nothing to pause ({self.phase})'
+        self._enter(PAUSED, 'paused')
+        return True, 'paused'
+
+    def resume(self):
+        """Go on after :meth:`pause`."""
+        if self.phase != PAUSED:
+            return False, f'nothing to resume ({self.phase})'
+        self._enter(PLAN, 'resumed')
+        return True, 'resumed'
+
+    def cancel(self):
+        """End the job where it is."""
+        if self.phase in ENDED:
+            return False, f'the job has already ended ({self.phase})'
+        self._enter(CANCELLED, 'cancelled')
+        return True, 'cancelled'
+
+    @property
+    def ended(self):
+        """Tell whether nothing more will happen."""
+        return self.phase in ENDED
+
+    # -- one tick -----------------------------------------------------------------------------
+
+    def step(self, inputs):
+        """Take the :class:`Inputs` of one tick, return the :class:`Orders` that hold until the next."""
+        since_s = 0.0 if self._last_time_s is None else max(0.0, inputs.time_s - self._last_time_s)
+        self._last_time_s = inputs.time_s
+        if self.phase in RUNNING:
+            self.elapsed_s += since_s
+        seen = None
+        if inputs.pose is not None:
+            driving = self.phase == FOLLOW and inputs.following and inputs.follower in DRIVING_STATES
+            seen = self.sweep.observe(inputs.pose, driving)
+        if self.phase in RUNNING:
+            self._run(inputs, seen, since_s)
+        return self._orders()
+
+    def _run(self, inputs, seen, since_s):
+        missing = inputs.missing or ('' if inputs.pose is not None else 'the pose of the robot in the map')
+        if missing:
+            if self.phase != WAITING:
+                self._enter(WAITING, f'waiting for {missing}')
+            return
+        if self.phase == WAITING:
+            self._enter(PLAN, 'everything is back, going on')
+        if self.phase == PLAN:
+            self._plan(inputs)
+        elif self.phase == GOTO:
+            self._go(inputs, since_s)
+        elif self.phase == FOLLOW:
+            self._follow(inputs, seen, since_s)
+
+    def _plan(self, inputs):
+        if inputs.following or inputs.nav.status == 'ACTIVE':
+            return
+        avoid = [(x, y) for x, y, _ in self._failures]
+        self.target = self.sweep.next_target(inputs.pose, avoid, self.settings.different_m, self._upstream)
+        if self.target is None:
+            self._enter(DONE, 'no dirty edge is left')
+            return
+        self._goal_id += 1
+        x, y, _ = self.target.pose
+        self._enter(GOTO, f'to {self.target.stretch_m:.1f} m of dirty edge from ({x:.2f}, {y:.2f}), '
+                          f'{self.target.distance_m:.1f} m away')
+
+    def _go(self, inputs, since_s):
+        self._segment_s += since_s
+        nav = inputs.nav
+        if nav.goal_id == self._goal_id and nav.status == 'SUCCEEDED':
+            self._clear_segment()
+            self.segments += 1
+            self._enter(FOLLOW, 'arrived, following')
+        elif nav.goal_id == self._goal_id and nav.status == 'FAILED':
+            self._fail(f'the navigator did not get there ({nav.message or "no reason given"})')
+        elif self._segment_s > self.settings.goto_s:
+            self._fail(f'the navigator has not arrived after {self.settings.goto_s:.0f} s')
+
+    def _follow(self, inputs, seen, since_s):
+        self._take_in(inputs, seen, since_s)
+        if not inputs.following and self._new_m == 0.0 and self._still_s < self.settings.stall_s:
+            return
+        why = self._why_over(inputs)
+        if not why:
+            return
+        if self._new_m >= self.settings.success_m:
+            self._failed_in_row = []
+            self._enter(PLAN, f'{self._new_m:.1f} m swept: {why}')
+        else:
+            self._fail(why)
+
+    def _take_in(self, inputs, seen, since_s):
+        self._segment_m += seen.driven_m
+        self._new_m += seen.new_m
+        self._since_new_m = 0.0 if seen.new_m else self._since_new_m + seen.driven_m
+        self._still_m += seen.driven_m
+        self._still_s += since_s
+        if self._still_m > 0.05:
+            self._still_m = self._still_s = 0.0
+        self._lost_s = self._lost_s + since_s if inputs.follower == 'LOST' else 0.0
+        self.bumps += bool(inputs.bumped)
+
+    def _why_over(self, inputs):
+        """Return why the stretch is over, or an empty string."""
+        settings = self.settings
+        lead_in_m = settings.lead_in_m + self._upstream(self.target.spot)
+        if inputs.follower == 'HALT':
+            return 'the follower has stopped at something'
+        if self.sweep.full_circle() and (self._new_m > 0.0 or self._segment_m > lead_in_m):
+            return 'all the way round'
+        if self._since_new_m > (settings.no_new_m if self._new_m > 0.0 else lead_in_m):
+            return f'nothing new for {self._since_new_m:.1f} m'
+        if self._lost_s > settings.lost_s:
+            return 'the follower has lost the edge'
+        if self._still_s > settings.stall_s:
+            return f'no movement for {settings.stall_s:.0f} s'
+        return ''
+
+    # -- failures -----------------------------------------------------------------------------
+
+    def _attempts(self, spot):
+        """Return how many targets have failed near a spot."""
+        x, y = self.sweep.rings.points[spot]
+        return sum(math.hypot(fx - x, fy - y) <= self.settings.different_m for fx, fy, _ in self._failures)
+
+    def _upstream(self, spot):
+        """Return how far before a dirty spot to start: farther when it has failed before."""
+        again = self._attempts(spot) > 0
+        return self.sweep.settings.upstream_m + (self.settings.retry_upstream_m if again else 0.0)
+
+    def _fail(self, why):
+        """Put the target off; at the second attempt give the spot up; after three different ones be stuck."""
+        spot = self.target.spot
+        x, y = (float(v) for v in self.sweep.rings.points[spot])
+        before = self._attempts(spot)
+        self._failures.append((x, y, spot))
+        if all(math.dist((x, y), other) > self.settings.different_m for other in self._failed_in_row):
+            self._failed_in_row.append((x, y))
+        if len(self._failed_in_row) >= self.settings.stuck_after:
+            self._enter(STUCK, f'{len(self._failed_in_row)} different targets failed in a row, so the robot is '
+                               f'what is stuck; the last one: {why}')
+            return
+        if before == 0:
+            self._enter(PLAN, f'target at ({x:.2f}, {y:.2f}) put off: {why}')
+            return
+        length_m = self.sweep.settings.write_off_m * 2.0 ** (before - 1)
+        given_up_m = self.sweep.write_off(spot, length_m)
+        self._enter(PLAN, f'{given_up_m:.2f} m at ({x:.2f}, {y:.2f}) written off: {why}')
+
+    # -- plumbing -----------------------------------------------------------------------------
+
+    def _enter(self, phase, reason):
+        self.phase, self.reason = phase, reason
+        self._segment_s = 0.0
+        self._events.append(reason)
+        self._save = True
+
+    def _clear_segment(self):
+        self.sweep.begin_segment()
+        self._segment_s = self._segment_m = self._new_m = self._since_new_m = 0.0
+        self._still_m = self._still_s = self._lost_s = 0.0
+
+    def _orders(self):
+        events, self._events = tuple(self._events), []
+        save, self._save = self._save, False
+        if self.phase == GOTO:
+            return Orders(GOTO, self.target.pose, self._goal_id, False, events, save)
+        return Orders(self.phase, follow=self.phase == FOLLOW, events=events, save=save)
+
+    # -- state --------------------------------------------------------------------------------
+
+    def state(self):
+        """Return the whole job as a dict of arrays, for :meth:`restore`."""
+        return self.sweep.state() | {
+            'phase': np.array(self.phase), 'reason': np.array(self.reason),
+            'elapsed_s': np.array(self.elapsed_s), 'segments': np.array(self.segments),
+            'bumps': np.array(self.bumps), 'goal_id': np.array(self._goal_id),
+            'failures': np.array(self._failures, dtype=float).reshape(-1, 3),
+            'failed_in_row': np.array(self._failed_in_row, dtype=float).reshape(-1, 2)}
+
+    def restore(self, state):
+        """
+        Take a saved job over; raises ValueError when it belongs to another map.
+
+        What was running stands still afterwards, until :meth:`start`; what was paused is paused, what had ended
+        has ended.
+        """
+        self.sweep.restore(state)
+        self.elapsed_s, self.segments = float(state['elapsed_s']), int(state['segments'])
+        self.bumps, self._goal_id = int(state['bumps']), int(state['goal_id'])
+        self._failures = [(x, y, int(spot)) for x, y, spot in state['failures'].tolist()]
+        self._failed_in_row = [tuple(row) for row in state['failed_in_row'].tolist()]
+        saved = str(state['phase'])
+        self.phase = saved if saved in (PAUSED, *ENDED) else IDLE
+        self.reason = str(state['reason'])
+        self._clear_segment()
