@@ -44,7 +44,7 @@ class NavigatorSettings:
     inflation_m: float = setting(
         0.10, 'beyond the margin, closeness costs extra over this width', 'm', 0.0, 1.0)
     clearance_weight: float = setting(
-        3.0, 'a metre right at the margin costs as much as one metre and this many more in the open', '', 0.0, 100.0)
+        8.0, 'a metre right at the margin costs as much as one metre and this many more in the open', '', 0.0, 100.0)
     allow_unknown: bool = setting(False, 'plan over cells of which the map knows nothing')
     plan_tolerance_m: float = setting(
         0.25, 'a goal where the body does not fit is moved at most this far', 'm', 0.0, 2.0)
@@ -60,7 +60,7 @@ class NavigatorSettings:
     rotate_from_rad: float = setting(
         0.785, 'turn in place when the path is farther off the nose than this', 'rad', 0.1, 3.14)
     rotate_until_rad: float = setting(0.15, '... until it is no farther off than this', 'rad', 0.02, 1.0)
-    turn_gain: float = setting(3.0, 'turn rate per angle left while turning in place', '1/s', 0.2, 20.0)
+    turn_gain: float = setting(4.0, 'turn rate per angle left while turning in place', '1/s', 0.2, 20.0)
     xy_tolerance_m: float = setting(0.05, 'arrived when the centre is this close', 'm', 0.005, 1.0)
     yaw_tolerance_rad: float = setting(0.10, 'and the nose this close to the goal\'s direction', 'rad', 0.01, 3.15)
     progress_m: float = setting(0.10, 'moved at least this far (or turned 0.5 rad) ...', 'm', 0.01, 2.0)

@@ -14,8 +14,10 @@ from oomwoo_localization.robot import load_robot
 from oomwoo_sim_support.navigator_settings import Code, NavigatorSettings
 
 WINDOW_M = 0.60               # how far ahead of the last closest point the next one is searched
+CARROT_PARTS = np.array([1.0, 0.75, 0.5, 0.35, 0.25, 0.15])   # of the lookahead, farthest first
 ARC_SAMPLES = 9
-SHELL_TOLERANCE_M = 0.004     # an arc may come this much closer than a planned path
+SHELL_TOLERANCE_M = 0.004     # an arc may come this much closer to things than the plan that it cuts short
+TIGHT_M = 0.06                # a gap beside the shell under which to slow down
 TURNED_RAD = 0.5              # a turn in place of this much is progress
 
 
@@ -41,6 +43,7 @@ class PathFollower:
         limits = self.robot.limits
         self._top_speed = min(self.settings.linear_speed, limits.linear_speed)
         self._top_turn = min(self.settings.angular_speed, limits.angular_speed)
+        self._roomy_m = self.robot.body.radius + self.settings.margin_m + self.settings.inflation_m
         self._path = None
 
     def set_path(self, path, goal, clearance=None):
@@ -137,36 +140,50 @@ class PathFollower:
     # -- how to drive -----------------------------------------------------------------------
 
     def _pursue(self, pose, remaining):
-        """Return (m/s, rad/s) towards the farthest point ahead on the path that the shell can reach on an arc."""
-        settings = self.settings
-        closest = self._at([self._along])[0]
-        closest_gap = self._gap(np.array([closest, pose[:2]]))
-        for part in (1.0, 0.75, 0.5, 0.35, 0.25, 0.15):
-            carrot = self._at([min(self._along + part * settings.lookahead_m, self.length_m)])[0]
+        """
+        Return (m/s, rad/s) towards the farthest point ahead on the path that the shell can reach.
+
+        In a straight line first: that is the direction to turn to. Then on an arc; where there is none, facing
+        the point makes one.
+        """
+        reaches = np.minimum(self._along + CARROT_PARTS * self.settings.lookahead_m, self.length_m)
+        carrots = self._at(reaches)
+        floors = self._floors(pose, reaches)
+        along_line = np.linspace(0.0, 1.0, ARC_SAMPLES)[:, None, None]
+        lines = pose[:2] + along_line * (carrots - pose[:2])
+        straight = self._gap(lines.reshape(-1, 2)).reshape(ARC_SAMPLES, -1).min(axis=0) >= floors
+        first = int(np.argmax(straight)) if straight.any() else len(carrots) - 1
+        _, facing = _polar(pose, carrots[first])
+        if self._turn_in_place(facing):
+            return 0.0, self._turn_rate(facing)
+        for carrot, floor in zip(carrots[first:], floors[first:]):
             distance, bearing = _polar(pose, carrot)
-            if distance < 1e-6:
+            if distance < 1e-6 or abs(bearing) > self.settings.rotate_from_rad:
                 continue
-            if self._turn_in_place(bearing, settings.rotate_from_rad):
-                # Seen from the nearest blocked carrot on, only a straight drive is left to judge.
-                return 0.0, self._turn_rate(bearing)
             points, curvature = _arc(pose, distance, bearing)
-            gaps = self._gap(points)
-            floor = min(self.robot.body.radius + settings.margin_m, closest_gap.min()) - SHELL_TOLERANCE_M
-            if gaps.min() >= floor:
-                return self._regulate(curvature, gaps, remaining, distance, bearing)
-        # No arc is free: face the path where it is nearest, then the way is straight.
-        if abs(bearing) > settings.rotate_until_rad / 2.0:
-            return 0.0, self._turn_rate(bearing)
-        return settings.linear_speed_min, settings.turn_gain * bearing
+            gap = self._gap(points).min()
+            if gap >= floor:
+                return self._regulate(curvature, gap, remaining)
+        if abs(facing) > self.settings.rotate_until_rad / 3.0:
+            self._turning = True
+            return 0.0, self._turn_rate(facing)
+        return self.settings.linear_speed_min, self.settings.turn_gain * facing
+
+    def _floors(self, pose, reaches):
+        """Return how close (K,) the way to each point ahead may come to things: as the plan or the robot does now."""
+        planned = self._gap(self._at(np.linspace(self._along, reaches[0], ARC_SAMPLES)))
+        closest = np.minimum.accumulate(np.append(self._gap(np.asarray(pose[:2])[None]), planned))
+        until = np.searchsorted(np.linspace(self._along, reaches[0], ARC_SAMPLES), reaches, side='left') + 1
+        return np.minimum(closest[np.minimum(until, ARC_SAMPLES)], self._roomy_m) - SHELL_TOLERANCE_M
 
     def _gap(self, points):
         if self._clearance is None:
             return np.full(len(points), np.inf)
         return self._clearance(points)
 
-    def _turn_in_place(self, bearing, from_rad):
+    def _turn_in_place(self, bearing):
         """Return whether to turn in place, with a lower threshold once turning."""
-        limit = self.settings.rotate_until_rad if self._turning else from_rad
+        limit = self.settings.rotate_until_rad if self._turning else self.settings.rotate_from_rad
         self._turning = abs(bearing) > limit
         return self._turning
 
@@ -174,14 +191,13 @@ class PathFollower:
         """Return rad/s for a turn in place by ``angle``, which slows down towards its end."""
         return math.copysign(min(self._top_turn, self.settings.turn_gain * abs(angle) + 0.05), angle)
 
-    def _regulate(self, curvature, gaps, remaining, distance, bearing):
-        """Return (m/s, rad/s): slower in tight arcs, beside obstacles and towards the goal."""
+    def _regulate(self, curvature, gap, remaining):
+        """Return (m/s, rad/s): slower in tight arcs, where the gap is small and towards the goal."""
         settings = self.settings
         speed = self._top_speed
         if abs(curvature) > 1e-9:
             speed *= min(1.0, 1.0 / (abs(curvature) * settings.curvature_radius_m))
-        beside = (gaps.min() - self.robot.body.radius) / max(settings.inflation_m, 1e-6)
-        speed *= min(1.0, max(0.4, beside))
+        speed *= min(1.0, max(0.4, (gap - self.robot.body.radius) / TIGHT_M))
         speed = min(speed, math.sqrt(2.0 * settings.deceleration * max(remaining - 0.02, 0.0)))
         speed = max(speed, min(settings.linear_speed_min, self._top_speed))
         turn = speed * curvature
@@ -193,7 +209,7 @@ class PathFollower:
         """Return the step that turns to the goal's direction; done once there and standing."""
         left = wrap_angle(self._goal[2] - pose[2])
         standing = speed is None or abs(speed) < 0.03
-        if abs(left) <= self.settings.yaw_tolerance_rad:
+        if abs(left) <= 0.5 * self.settings.yaw_tolerance_rad:
             return FollowStep(0.0, 0.0, standing, to_goal)
         return FollowStep(0.0, self._turn_rate(left), False, to_goal)
 
