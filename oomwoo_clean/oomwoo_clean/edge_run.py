@@ -108,6 +108,7 @@ class EdgeRun:
         self._goal_id = 0
         self._failures = []           # (x, y, spot) of every failed target
         self._failed_in_row = []      # (x, y) of different targets that failed since the last success
+        self.driving = False          # whether the last tick counted as edge cleaning
         self._last_time_s = None
         self._events = []
         self._save = False
@@ -159,10 +160,10 @@ class EdgeRun:
         self._last_time_s = inputs.time_s
         if self.phase in RUNNING:
             self.elapsed_s += since_s
+        self.driving = self.phase == FOLLOW and inputs.following and inputs.follower in DRIVING_STATES
         seen = None
         if inputs.pose is not None:
-            driving = self.phase == FOLLOW and inputs.following and inputs.follower in DRIVING_STATES
-            seen = self.sweep.observe(inputs.pose, driving)
+            seen = self.sweep.observe(inputs.pose, self.driving)
         if self.phase in RUNNING:
             self._run(inputs, seen, since_s)
         return self._orders()
@@ -325,3 +326,8 @@ class EdgeRun:
         self.phase = saved if saved in (PAUSED, *ENDED) else IDLE
         self.reason = str(state['reason'])
         self._clear_segment()
+
+    def replay(self, pose, driving, elapsed_s):
+        """Repeat what one tick since the last saved state did to the job list."""
+        self.sweep.observe(pose, driving)
+        self.elapsed_s = elapsed_s

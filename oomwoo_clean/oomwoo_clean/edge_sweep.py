@@ -34,7 +34,7 @@ class EdgeSettings:
     tolerance_m: float = setting(
         0.08, 'an edge spot is swept when the centre passes this close to it', 'm', 0.01, 0.3, live=False)
     floor_margin_m: float = setting(
-        0.02, 'room beside the body without which a gap is no way to a target', 'm', 0.0, 0.3, live=False)
+        0.01, 'room beside the body without which a gap is no way to a target', 'm', 0.0, 0.3, live=False)
     spot_spacing_m: float = setting(0.02, 'distance between two edge spots', 'm', 0.005, 0.1, live=False)
     upstream_m: float = setting(
         0.10, 'start this far before the beginning of a dirty stretch', 'm', 0.0, 0.5)
@@ -265,12 +265,17 @@ class EdgeSweep:
 
     # -- figures and state --------------------------------------------------------------------
 
+    @property
+    def swept_m(self):
+        """Return the metres of edge that are swept."""
+        return float(self.rings.length[self.swept].sum())
+
     def figures(self):
         """Return the :class:`Figures` so far."""
         cell = self.grid.resolution ** 2
         return Figures(
             edges_m=float(self.rings.length.sum()),
-            swept_m=float(self.rings.length[self.swept].sum()),
+            swept_m=self.swept_m,
             written_off_m=float(self.rings.length[self.written_off].sum()),
             driven_m=self.driven_m,
             floor_m2=float(self._floor.sum() * cell),

@@ -1,0 +1,115 @@
+"""
+A job on disk that survives: a snapshot written whole or not at all, and a journal of the poses since then.
+
+The snapshot (``NAME.npz``) is flushed to the medium at every swept metre and every change of state; the journal
+(``NAME.npz.journal``) gets a line for each pose, without waiting for the medium. So a killed process loses nothing,
+and a power cut at most what was done since the last snapshot.
+"""
+import json
+import os
+from pathlib import Path
+import zipfile
+
+import numpy as np
+
+
+class StoreError(ValueError):
+    """A saved job that cannot be read; the message names the file."""
+
+
+class JobStore:
+    """Keeps one job at ``path``; ``every_m`` of newly swept edge make a snapshot."""
+
+    def __init__(self, path, every_m=1.0):
+        """Create the folder of ``path`` if need be; raises OSError when that is not possible."""
+        self.path = Path(path)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.journal_path = self.path.with_name(self.path.name + '.journal')
+        self._every_m = every_m
+        self._journal = None
+        self._number = 0
+        self._swept_m = 0.0
+
+    def exists(self):
+        """Tell whether a job is saved there."""
+        return self.path.is_file()
+
+    def load(self, run):
+        """Restore the EdgeRun ``run`` from disk; raises StoreError (not readable) or ValueError (not this map)."""
+        try:
+            with np.load(self.path, allow_pickle=False) as archive:
+                state = {name: archive[name] for name in archive.files}
+            number = int(state['snapshot'])
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            raise StoreError(f'{self.path}: is no saved job ({error})') from error
+        try:
+            run.restore(state)
+        except KeyError as error:
+            raise StoreError(f'{self.path}: field {error} is missing') from error
+        self._number = number
+        for pose, following, elapsed_s in self._read_journal(number):
+            run.replay(pose, following, elapsed_s)
+
+    def note(self, run, pose, following):
+        """Keep what one tick did: a journal line, and a snapshot at every swept metre."""
+        swept_m = run.sweep.swept_m
+        if self._journal is None or swept_m - self._swept_m >= self._every_m:
+            self.snapshot(run)
+            return
+        line = [*map(float, pose), int(following), run.elapsed_s]
+        self._journal.write(json.dumps(line) + '\n')
+        self._journal.flush()
+
+    def snapshot(self, run):
+        """Write the whole state, flushed to the medium, and begin a new journal."""
+        self._number += 1
+        draft = self.path.with_name(self.path.name + '.part')
+        with draft.open('wb') as stream:
+            np.savez(stream, snapshot=np.array(self._number), **run.state())
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(draft, self.path)
+        _sync_folder(self.path.parent)
+        self.close()
+        self._journal = self.journal_path.open('w', encoding='ascii')
+        self._journal.write(f'{self._number}\n')
+        self._journal.flush()
+        self._swept_m = run.sweep.swept_m
+
+    def close(self):
+        """Close the journal."""
+        if self._journal is not None:
+            self._journal.close()
+            self._journal = None
+
+    def remove(self):
+        """Forget the saved job."""
+        self.close()
+        for path in (self.path, self.journal_path):
+            path.unlink(missing_ok=True)
+
+    def _read_journal(self, number):
+        """Return (pose, following, elapsed) of the journal of snapshot ``number``; a torn last line is dropped."""
+        try:
+            lines = self.journal_path.read_text(encoding='ascii', errors='replace').split('\n')[:-1]
+        except OSError:
+            return []
+        if not lines or lines[0] != str(number):
+            return []
+        entries = []
+        for line in lines[1:]:
+            try:
+                x, y, yaw, following, elapsed_s = json.loads(line)
+            except ValueError:
+                break
+            entries.append(((x, y, yaw), bool(following), elapsed_s))
+        return entries
+
+
+def _sync_folder(folder):
+    """Make a rename in ``folder`` last through a power cut."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
