@@ -3,22 +3,30 @@ The robot in a world, with MuJoCo (Todorov, Erez and Tassa, 2012) as its physics
 
 Nothing of ROS in here: command in, time forward, sensors out. Deterministic for a seed, bit by bit.
 """
+import math
 from copy import deepcopy
 from dataclasses import replace
-import math
 
 import mujoco
 import numpy as np
-
 from oomwoo_localization.robot import load_robot
+
 from oomwoo_sim_support.layout_primitives import Primitive, primitives
-from oomwoo_sim_support.sim_clearance import SolidField
-from oomwoo_sim_support.sim_model import build_model, yaw_quaternion
+from oomwoo_sim_support.sim_clearance import Carpets, SolidField
+from oomwoo_sim_support.sim_model import UNLIMITED, build_model, yaw_quaternion
 from oomwoo_sim_support.sim_sensors import (
-    BaseState, Bumper, draw_calibration_error, Imu, LidarSensor, WheelEncoders)
-from oomwoo_sim_support.sim_settings import SimSettings, TICK_S
+    BaseState,
+    Bumper,
+    Imu,
+    LidarSensor,
+    WheelEncoders,
+    draw_calibration_error,
+)
+from oomwoo_sim_support.sim_settings import TICK_S, SimSettings
 
 _STATE = mujoco.mjtState.mjSTATE_FULLPHYSICS | mujoco.mjtState.mjSTATE_WARMSTART | mujoco.mjtState.mjSTATE_CTRL
+_SIDES = (1, -1)              # left, right: sign of y
+_NO_RAMP = 1e4                 # rad/s^2: at once
 _SETTLE_S = 0.5               # the tyres sink in by a tenth of a millimetre before the clock starts
 
 
@@ -41,8 +49,13 @@ class EmbeddedSim:
         self.seed = seed
         self._parts = primitives(layout)
         self._entities = {}
-        self._carpets = [(np.asarray(c.polygon, dtype=float), float(c.friction)) for c in layout.carpets]
+        self._carpets = Carpets(layout.carpets, self.settings.tyre_friction)
         self._substeps = round(TICK_S / self.settings.timestep_s)
+        self._encoder_steps = 2 * self._substeps
+        self._timeout_s = self.robot.limits.command_timeout
+        self._slope = self.robot.limits.linear_acceleration / self.robot.wheels.radius
+        if not self.settings.ramp:
+            self._slope = _NO_RAMP
         self._steps, self._command, self._command_s = 0, (0.0, 0.0), -math.inf
         self._wheel_targets = (0.0, 0.0)
         self._charge = self.settings.battery_start
@@ -108,25 +121,26 @@ class EmbeddedSim:
         self._apply_targets()
 
     def _apply_targets(self):
-        slope = self.robot.limits.linear_acceleration / self.robot.wheels.radius
-        slope = slope if self.settings.ramp else 1e4
-        for wheel, target in enumerate(self._wheel_targets):
-            now = float(self.data.act[wheel])
-            if target >= now:
-                self.data.ctrl[wheel] = slope
-                self.model.actuator_actrange[wheel] = (-1e6, target)
-            else:
-                self.data.ctrl[wheel] = -slope
-                self.model.actuator_actrange[wheel] = (target, 1e6)
+        """Slope and end of each wheel's ramp; the wheels' set points are where they are."""
+        for wheel, (now, target) in enumerate(zip(self.data.act.tolist(), self._wheel_targets)):
+            up = target >= now
+            self.data.ctrl[wheel] = self._slope if up else -self._slope
+            self._ramp_ends[wheel, 0] = -UNLIMITED if up else target
+            self._ramp_ends[wheel, 1] = target if up else UNLIMITED
 
     def _tick(self):
-        """Read encoders and bumpers after a hundredth of a second."""
-        self._encoders.update(*self._wheel_angles.tolist())
-        contacts = self.data.contact.geom
-        if (contacts == self._shell).any():
-            self._feel(contacts)
-        if self._carpets:
-            self._grip()
+        """Read the bumpers after a hundredth of a second, the encoders every second time."""
+        contacts = self._contacts.geom
+        pairs = contacts.tobytes()
+        if pairs not in self._untouched:
+            if (contacts == self._shell).any():
+                self._feel(contacts)
+            else:
+                self._untouched.add(pairs)
+        if self._steps % self._encoder_steps == 0:
+            self._encoders.update(*self._wheel_angles.tolist())
+            if self._carpets:
+                self._grip()
 
     def _feel(self, contacts):
         ours = (contacts == self._shell).any(axis=1) & (contacts != self._floor).all(axis=1)
@@ -138,15 +152,10 @@ class EmbeddedSim:
 
     def _grip(self):
         """Give each tyre the grip of the carpet under it."""
-        x, y, yaw = self.truth().pose
-        half = self.robot.wheels.track / 2
-        for geom, side in zip(self._wheels, (half, -half)):
-            wheel_x, wheel_y = x - side * math.sin(yaw), y + side * math.cos(yaw)
-            grip = self.settings.tyre_friction
-            for polygon, friction in self._carpets:
-                if _inside(polygon, wheel_x, wheel_y):
-                    grip = friction
-            self.model.geom_friction[geom, 0] = grip
+        x, y, yaw = self.truth().pose.tolist()
+        for geom, side in zip(self._wheels, _SIDES):
+            half = side * self.robot.wheels.track / 2
+            self._friction[geom, 0] = self._carpets.friction(x - half * math.sin(yaw), y + half * math.cos(yaw))
 
     # -- sensors ----------------------------------------------------------------------------
 
@@ -358,7 +367,9 @@ class EmbeddedSim:
         self._mocap = {name: self.model.body(f'entity/{name}').mocapid[0] for name in self._entities}
         self._place_entities()
         self._measure_solids()
-        self._timeout_s = self.robot.limits.command_timeout
+        self._ramp_ends, self._friction = self.model.actuator_actrange, self.model.geom_friction
+        self._contacts = data.contact
+        self._untouched = set()            # pairs of geoms known not to hold the shell, to look them up fast
         mujoco.mj_forward(self.model, data)
 
     def _place_entities(self):
@@ -381,12 +392,3 @@ def _finite_pose(pose):
     if not all(map(math.isfinite, (x, y, yaw))):
         raise SimError(f'pose is not finite: {x, y, yaw}')
     return x, y, yaw
-
-
-def _inside(polygon, x, y):
-    """Tell whether a point is in a polygon (N, 2), by crossings of a ray (Shimrat, 1962)."""
-    ahead = np.roll(polygon, -1, axis=0)
-    spans = (polygon[:, 1] > y) != (ahead[:, 1] > y)
-    a, b = polygon[spans], ahead[spans]
-    crossings = a[:, 0] + (y - a[:, 1]) * (b[:, 0] - a[:, 0]) / (b[:, 1] - a[:, 1])
-    return bool(np.count_nonzero(crossings > x) % 2)

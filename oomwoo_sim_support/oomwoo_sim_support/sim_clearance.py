@@ -1,4 +1,4 @@
-"""Exact distance in the plane from a point to a set of upright solids, all at once."""
+"""Where the robot stands in the plane: exact distance to upright solids, and the carpet under a wheel."""
 import numpy as np
 
 
@@ -38,3 +38,37 @@ class SolidField:
         found = self.distances(x, y)
         index = int(found.argmin())
         return float(found[index]), self.names[index]
+
+
+class Carpets:
+    """What grip a tyre has where."""
+
+    def __init__(self, carpets, bare_friction):
+        """Take the layout's carpets, ``polygon`` (N, 2) and ``friction`` each; a later one lies on top."""
+        self._bare = bare_friction
+        self._carpets = []
+        for carpet in carpets:
+            polygon = np.asarray(carpet.polygon, dtype=float)
+            low, high = polygon.min(axis=0).tolist(), polygon.max(axis=0).tolist()
+            edges = [(*a, *b) for a, b in zip(polygon.tolist(), np.roll(polygon, -1, axis=0).tolist())]
+            self._carpets.insert(0, (low, high, edges, float(carpet.friction)))
+
+    def __len__(self):
+        """Return how many there are."""
+        return len(self._carpets)
+
+    def friction(self, x, y):
+        """Return the friction coefficient of a tyre at the point."""
+        for low, high, edges, friction in self._carpets:
+            if low[0] <= x <= high[0] and low[1] <= y <= high[1] and _inside(edges, x, y):
+                return friction
+        return self._bare
+
+
+def _inside(edges, x, y):
+    """Tell whether a point is in a polygon, by the crossings of a ray (Shimrat, 1962)."""
+    inside = False
+    for ax, ay, bx, by in edges:
+        if (ay > y) != (by > y) and x < ax + (y - ay) * (bx - ax) / (by - ay):
+            inside = not inside
+    return inside

@@ -14,11 +14,11 @@ RAYS_SEE = (1, 1, 0, 0, 0, 0)              # by geom group: solids, soft things;
 
 _SHELL, _TYRE = 1, 2                       # contype of the robot's geoms, conaffinity of the world's
 _LOW_M = 0.008                             # higher than the ground clearance by this: the shell is always first
-_WHEEL_SOLREF, _WHEEL_SOLIMP = (0.02, 1.0), (0.9, 0.95, 0.001, 0.5, 2.0)
-_WHEEL_ARMATURE = 5e-4                     # without it the wheel lags: 0.8 of the commanded turn rate
+_WHEEL_SOLREF, _WHEEL_SOLIMP = (0.02, 1.0), (0.95, 0.99, 0.001, 0.5, 2.0)
+_WHEEL_ARMATURE = 2e-3                     # kg m^2, motor through its gears; without any the servo chatters
 _WHEEL_GAIN, _WHEEL_TORQUE_NM = 3.0, 0.22  # velocity servo; a stalled wheel pushes less than its grip
 _SHELL_FRICTION = 0.1
-_UNLIMITED = 1e6
+UNLIMITED = 1e6                            # rad/s, the open end of a ramp
 
 
 def build_model(parts, entities, robot, settings):
@@ -37,6 +37,7 @@ def build_model(parts, entities, robot, settings):
     option.jacobian = mujoco.mjtJacobian.mjJAC_DENSE
     option.impratio = settings.tyre_stiffness
     option.tolerance = 1e-8
+    option.disableflags = int(mujoco.mjtDisableBit.mjDSBL_ISLAND)      # one island only: nothing to find
     world = spec.worldbody
     world.add_geom(
         name='floor', type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1], contype=0,
@@ -74,7 +75,7 @@ def _add_part(body, name, part, robot, x, y, yaw):
 
 def _add_robot(spec, robot, settings):
     """Add the robot with base_footprint, the floor under the axle's middle, as its body frame."""
-    body, wheels, com = robot.body, robot.wheels, robot.center_of_mass
+    body, wheels = robot.body, robot.wheels
     base = spec.worldbody.add_body(name='base', pos=[0, 0, 0])
     base.add_freejoint(name='base')
     _set_inertia(base, robot)
@@ -89,11 +90,12 @@ def _add_robot(spec, robot, settings):
         pos=[robot.caster.x, 0, robot.caster.radius], condim=1, priority=2,
         contype=_TYRE, conaffinity=0, group=ROBOT_GROUP, mass=0)
     for name, side in (('left', 1), ('right', -1)):
+        # A crowned tyre touches in one point. The two edges of a cylinder chatter when it spins on the spot.
         wheel = base.add_body(name=f'{name}_wheel', pos=[0, side * wheels.track / 2, wheels.radius])
         wheel.add_joint(name=f'{name}_wheel', axis=[0, 1, 0], armature=_WHEEL_ARMATURE)
         wheel.add_geom(
-            name=f'{name}_wheel', type=mujoco.mjtGeom.mjGEOM_CYLINDER, size=[wheels.radius, wheels.width / 2, 0],
-            quat=[math.sqrt(0.5), math.sqrt(0.5), 0, 0], mass=wheels.mass, condim=4, priority=1,
+            name=f'{name}_wheel', type=mujoco.mjtGeom.mjGEOM_ELLIPSOID,
+            size=[wheels.radius, wheels.width / 2, wheels.radius], mass=wheels.mass, condim=4, priority=1,
             friction=[settings.tyre_friction, settings.tyre_scrub, 0.0001],
             solref=list(_WHEEL_SOLREF), solimp=list(_WHEEL_SOLIMP),
             contype=_TYRE, conaffinity=0, group=ROBOT_GROUP, rgba=[0.1, 0.1, 0.1, 1])
@@ -104,7 +106,7 @@ def _add_robot(spec, robot, settings):
             dyntype=mujoco.mjtDyn.mjDYN_INTEGRATOR, gaintype=mujoco.mjtGain.mjGAIN_FIXED,
             biastype=mujoco.mjtBias.mjBIAS_AFFINE, gainprm=[_WHEEL_GAIN] + [0] * 9,
             biasprm=[0, 0, -_WHEEL_GAIN] + [0] * 7, forcelimited=True,
-            forcerange=[-_WHEEL_TORQUE_NM, _WHEEL_TORQUE_NM], actlimited=True, actrange=[-_UNLIMITED, _UNLIMITED])
+            forcerange=[-_WHEEL_TORQUE_NM, _WHEEL_TORQUE_NM], actlimited=True, actrange=[-UNLIMITED, UNLIMITED])
 
 
 def _set_inertia(base, robot):

@@ -1,8 +1,8 @@
 """What the embedded simulator gets wrong on purpose, and how finely it computes."""
-from dataclasses import dataclass
 import math
+from dataclasses import dataclass
 
-from oomwoo_localization.settings import check_settings, setting, SettingError
+from oomwoo_localization.settings import SettingError, check_settings, setting
 
 TICK_S = 0.01                 # bumpers and encoders are read this often
 
@@ -32,9 +32,9 @@ class SimSettings:
         0.002, 'random walk of each encoder, one sigma after one metre', 'm', 0.0, 0.1, live=False)
     tyre_friction: float = setting(0.6, 'grip of a tyre on the bare floor', '', 0.01, 3.0, live=False)
     tyre_scrub: float = setting(
-        0.005, 'torsional friction of a tyre, which resists turning', 'm', 0.0, 0.1, live=False)
+        0.008, 'torsional friction of a tyre, which resists turning', 'm', 0.0, 0.1, live=False)
     tyre_stiffness: float = setting(
-        0.3, 'friction to normal impedance (impratio); lower: the tyres creep more', '', 0.01, 10.0, live=False)
+        0.1, 'friction to normal impedance (impratio); lower: the tyres creep more', '', 0.01, 10.0, live=False)
     ramp: bool = setting(True, 'the base ramps its wheels as robot.yaml says', live=False)
     gyro_bias_std: float = setting(0.002, 'constant error of the gyro', 'rad/s', 0.0, 0.5, live=False)
     gyro_noise_std: float = setting(0.003, 'noise of a gyro reading', 'rad/s', 0.0, 0.5)
