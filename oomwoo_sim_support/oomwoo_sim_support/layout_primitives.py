@@ -83,6 +83,12 @@ def primitives(layout):
     return found
 
 
+def touchable(layout, robot):
+    """Return the primitives that the robot's body can touch or its LiDAR sees."""
+    return [part for part in primitives(layout) if (
+        part.crosses(robot.lidar.z, robot.lidar.z) or (not part.soft and part.crosses(0.0, robot.body.height)))]
+
+
 def solid_distance(parts, points):
     """Return (N,) signed metres from points (N, 2) to the nearest of the parts, infinite without any."""
     points = np.asarray(points, dtype=float)

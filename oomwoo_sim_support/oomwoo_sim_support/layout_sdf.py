@@ -1,0 +1,108 @@
+"""The Gazebo Harmonic world of a layout: one static model an element, soft things without collision."""
+from xml.sax.saxutils import escape, quoteattr
+
+from oomwoo_sim_support.layout import primitives
+
+# What a base with LiDAR, IMU and bumpers needs of the server; a world that names any plugin gets no default ones.
+PLUGINS = (
+    ('gz-sim-physics-system', 'gz::sim::systems::Physics', ''),
+    ('gz-sim-user-commands-system', 'gz::sim::systems::UserCommands', ''),
+    ('gz-sim-scene-broadcaster-system', 'gz::sim::systems::SceneBroadcaster', ''),
+    ('gz-sim-contact-system', 'gz::sim::systems::Contact', ''),
+    ('gz-sim-imu-system', 'gz::sim::systems::Imu', ''),
+    ('gz-sim-sensors-system', 'gz::sim::systems::Sensors', '<render_engine>ogre2</render_engine>'))
+COLORS = {
+    'walls': '0.85 0.83 0.78', 'boxes': '0.55 0.42 0.30', 'cylinders': '0.40 0.30 0.22', 'arcs': '0.60 0.60 0.62',
+    'soft': '0.75 0.45 0.40', 'carpets': '0.50 0.35 0.35', 'dock': '0.15 0.15 0.17'}
+CARPET_HEIGHT_M = 0.002
+
+HEAD = '''\
+    <physics name="2ms" type="ignored">
+      <max_step_size>0.002</max_step_size>
+      <real_time_factor>1.0</real_time_factor>
+    </physics>
+    <gravity>0 0 -9.81</gravity>
+    <scene>
+      <ambient>0.7 0.7 0.7 1</ambient>
+      <background>0.8 0.85 0.9 1</background>
+      <shadows>false</shadows>
+    </scene>
+    <light type="directional" name="sun">
+      <pose>0 0 8 0 0 0</pose>
+      <cast_shadows>false</cast_shadows>
+      <diffuse>0.8 0.8 0.8 1</diffuse>
+      <specular>0.1 0.1 0.1 1</specular>
+      <direction>-0.3 0.2 -0.93</direction>
+    </light>
+    <model name="ground_plane">
+      <static>true</static>
+      <link name="link">
+        <collision name="collision">
+          <geometry><plane><normal>0 0 1</normal><size>100 100</size></plane></geometry>
+        </collision>
+        <visual name="visual">
+          <geometry><plane><normal>0 0 1</normal><size>100 100</size></plane></geometry>
+          <material><ambient>0.8 0.78 0.72 1</ambient><diffuse>0.8 0.78 0.72 1</diffuse></material>
+        </visual>
+      </link>
+    </model>
+'''
+
+
+def layout_sdf(layout, note=''):
+    """
+    Return the text of an SDF 1.10 world.
+
+    ``note`` goes into a comment at the top. A model has the name of its element, a piece that of its
+    primitive. Carpets are drawn only: their friction is the embedded simulator's.
+    """
+    groups = {}
+    for part in primitives(layout):
+        groups.setdefault(part.element, []).append(part)
+    color_of = {'dock': COLORS['dock']}
+    for kind in ('walls', 'boxes', 'cylinders', 'arcs', 'soft'):
+        color_of.update({element.name: COLORS[kind] for element in getattr(layout, kind)})
+    plugins = ''.join(
+        f'    <plugin filename="{file}" name="{name}">{inside}</plugin>\n' for file, name, inside in PLUGINS)
+    models = [_model(name, [_piece(part, color_of[name]) for part in parts]) for name, parts in groups.items()]
+    models += [_model(carpet.name, [_carpet(carpet)]) for carpet in layout.carpets]
+    comment = f'<!-- {note.replace("--", "- -")} -->\n' if note else ''
+    return (f'<?xml version="1.0"?>\n{comment}<sdf version="1.10">\n  <world name={quoteattr(layout.name)}>\n'
+            f'{plugins}{HEAD}{"".join(models)}  </world>\n</sdf>\n')
+
+
+def _number(value):
+    text = f'{value:.6f}'.rstrip('0').rstrip('.')
+    return '0' if text == '-0' else text
+
+
+def _numbers(*values):
+    return ' '.join(_number(value) for value in values)
+
+
+def _model(name, pieces):
+    return (f'    <model name={quoteattr(name)}>\n      <static>true</static>\n      <link name="link">\n'
+            f'{"".join(pieces)}      </link>\n    </model>\n')
+
+
+def _material(color):
+    return f'<material><ambient>{color} 1</ambient><diffuse>{color} 1</diffuse></material>'
+
+
+def _piece(part, color):
+    tall = part.z_max - part.z_min
+    if part.kind == 'cylinder':
+        shape = f'<cylinder><radius>{_number(part.radius)}</radius><length>{_number(tall)}</length></cylinder>'
+    else:
+        shape = f'<box><size>{_numbers(2 * part.half_x, 2 * part.half_y, tall)}</size></box>'
+    pose = f'<pose>{_numbers(part.x, part.y, (part.z_min + part.z_max) / 2, 0, 0, part.yaw)}</pose>'
+    body = f'{pose}<geometry>{shape}</geometry>'
+    name = escape(part.name, {'"': '&quot;'})
+    collision = '' if part.soft else f'        <collision name="{name}_collision">{body}</collision>\n'
+    return f'{collision}        <visual name="{name}_visual">{body}{_material(color)}</visual>\n'
+
+
+def _carpet(carpet):
+    points = ''.join(f'<point>{_numbers(*point)}</point>' for point in carpet.polygon)
+    return (f'        <visual name="visual"><geometry><polyline>{points}<height>{CARPET_HEIGHT_M}</height></polyline>'
+            f'</geometry>{_material(COLORS["carpets"])}</visual>\n')
