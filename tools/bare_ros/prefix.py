@@ -44,7 +44,36 @@ WHEEL_INCLUDE = '/opt/python/cp312-cp312/include/python3.12'
 WHEEL_PACKAGES = '/opt/python/cp312-cp312/lib/python3.12/site-packages'
 GLIBC_NEEDED = (2, 35)
 MIN_FREE_MB = 2000
-MARKER_FORMAT = 1  # raise when this file builds a prefix differently from the same locks
+MARKER_FORMAT = 2  # raise when this file builds a prefix differently from the same locks
+
+
+# colcon builds against the build side, whose CMake configuration is in the venv. The run side's index
+# names generators that it does not have, so a build must not see it; its Python modules come last.
+COLCON_COMMAND = """\
+import os
+import sys
+
+VENV = {venv!r}
+JAZZY = {jazzy!r}
+
+
+def without(variable, *dropped):
+    return [path for path in os.environ.get(variable, '').split(os.pathsep)
+            if path and path not in dropped]
+
+
+if 'build' in sys.argv:
+    os.environ['AMENT_PREFIX_PATH'] = os.pathsep.join(without('AMENT_PREFIX_PATH', JAZZY) + [VENV])
+    os.environ['CMAKE_PREFIX_PATH'] = os.pathsep.join(without('CMAKE_PREFIX_PATH', VENV) + [VENV])
+    run_side = os.path.join(JAZZY, 'rclpy')
+    packages = os.path.join(VENV, 'lib', 'python3.12', 'site-packages')
+    os.environ['PYTHONPATH'] = os.pathsep.join(
+        without('PYTHONPATH', run_side, packages) + [packages, run_side])
+
+from colcon_core.command import main  # noqa: E402
+
+sys.exit(main())
+"""
 
 
 class SetupError(Exception):
@@ -344,21 +373,28 @@ class Prefix:
     def _write_commands(self):
         """Write the run side's console scripts (ros2, launch_test, ...): its tree has none."""
         wanted = ('ros2cli', 'launch_testing', 'generate_parameter_library_py', 'ament_')
+        commands = {}
         for entry_points in sorted((self.jazzy / 'rclpy').glob('*.egg-info/entry_points.txt')):
             if not entry_points.parent.name.startswith(wanted):
                 continue
             parser = configparser.ConfigParser(delimiters=('=',))
             parser.optionxform = str
             parser.read(entry_points)
-            for name, target in parser['console_scripts'].items() if (
-                    parser.has_section('console_scripts')) else ():
-                module, function = target.split(':')
-                script = self.venv / 'bin' / name
-                script.write_text(shebang(self.python) + (
-                    'import sys\n\n'
-                    f'from {module} import {function}\n\n'
-                    f'sys.exit({function}())\n'))
-                script.chmod(0o755)
+            if parser.has_section('console_scripts'):
+                for name, target in parser['console_scripts'].items():
+                    module, function = target.split(':')
+                    commands[name] = (f'import sys\n\nfrom {module} import {function}\n\n'
+                                      f'sys.exit({function}())\n')
+        commands['colcon'] = COLCON_COMMAND.format(venv=str(self.venv), jazzy=str(self.jazzy))
+        for name, source in commands.items():
+            script = self.venv / 'bin' / name
+            # The installer may have hard-linked its own into its cache.
+            script.unlink(missing_ok=True)
+            script.write_text(shebang(self.python) + source)
+            script.chmod(0o755)
+        for folder in (self.venv, self.jazzy):
+            # colcon warns about a prefix without one; these need nothing set up.
+            (folder / 'local_setup.sh').touch()
 
     def _smoke_test(self):
         environment = dict(os.environ)
