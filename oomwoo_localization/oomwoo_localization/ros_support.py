@@ -117,7 +117,8 @@ class SuiteNode(Node):
         self._updater.add(name, self._diagnose)
         self.settings = self._declare(settings_class) if settings_class else None
         self._newest = None
-        self.get_clock().create_jump_callback(
+        # Kept, because the clock does not: a callback whose handle is gone is called all the same.
+        self._jump_handle = self.get_clock().create_jump_callback(
             _BACKWARDS, post_callback=lambda jump: self.time_went_back())
 
     # -- settings ---------------------------------------------------------------------------
