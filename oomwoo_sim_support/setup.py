@@ -29,5 +29,7 @@ setup(
     description='Worlds from layout files, the embedded simulator, the rehearsal and the embedded navigator.',
     license='Apache-2.0',
     entry_points={'console_scripts': [
+        'embedded_navigator = oomwoo_sim_support.embedded_navigator_node:main',
+        'map_server = oomwoo_sim_support.map_server_node:main',
     ]},
 )

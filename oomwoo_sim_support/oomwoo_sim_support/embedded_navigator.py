@@ -20,6 +20,7 @@ __all__ = [
 IN_THE_WAY_POINTS = 3         # returns that make a thing; a lone one is noise
 LOOK_M = 2.0                  # how far new things are taken into the plan
 REPLAN_PAUSE_S = 1.0
+SPIN_RADPS = 0.6              # turning faster than this smears a scan; a robot that turns is going nowhere yet
 FLOOR_Z_M = 0.02              # a return below this is the floor, seen by a tilted body
 
 
@@ -54,6 +55,11 @@ class Navigator:
         self.cancel()
 
     @property
+    def grid(self):
+        """Return the map."""
+        return self._mapped.grid
+
+    @property
     def active(self):
         """Return whether there is a goal."""
         return self._state != 'IDLE'
@@ -82,6 +88,7 @@ class Navigator:
         self._contacts = self._replans = 0
         self._replanned_at = -math.inf
         self._in_the_way = False
+        self._turn = 0.0
 
     def see(self, points, pose):
         """
@@ -90,7 +97,7 @@ class Navigator:
         Only returns that the map does not explain count; what of them lies on the way makes the next
         :meth:`step` stop and plan again.
         """
-        if not (self.active and self.settings.use_scan) or len(points) == 0:
+        if not (self.active and self.settings.use_scan) or len(points) == 0 or abs(self._turn) > SPIN_RADPS:
             return
         points = np.asarray(points, dtype=float)
         if points.shape[1] > 2:
@@ -176,6 +183,7 @@ class Navigator:
     def _nav(self, linear, angular, remaining=None):
         if remaining is None:
             remaining = self._follower.length_m - self._follower.along_m
+        self._turn = angular
         return NavStep(
             linear, angular, False, remaining, recoveries=self._contacts + self._replans, state=self._state)
 

@@ -12,11 +12,12 @@ class Code:
     """
 
     NONE = 0
-    UNKNOWN = 100
+    UNKNOWN = 100             # of FollowPath
     FOLLOW_TF_ERROR = 102
     INVALID_PATH = 103
     FAILED_TO_MAKE_PROGRESS = 105
     NO_VALID_CONTROL = 106
+    NO_PLANNER = 200          # UNKNOWN of ComputePathToPose
     TF_ERROR = 202
     START_OUTSIDE_MAP = 203
     GOAL_OUTSIDE_MAP = 204
@@ -50,7 +51,7 @@ class NavigatorSettings:
         0.25, 'a goal where the body does not fit is moved at most this far', 'm', 0.0, 2.0)
     escape_m: float = setting(
         0.40, 'a start where the body does not fit may be this far from where it does', 'm', 0.0, 2.0)
-    linear_speed: float = setting(0.28, 'speed in the open', 'm/s', 0.02, 1.0)
+    linear_speed: float = setting(0.30, 'speed in the open', 'm/s', 0.02, 1.0)
     linear_speed_min: float = setting(0.06, 'regulation never slows down below this', 'm/s', 0.01, 1.0)
     angular_speed: float = setting(1.8, 'fastest turn', 'rad/s', 0.1, 6.0)
     deceleration: float = setting(0.35, 'braking towards the goal', 'm/s^2', 0.05, 5.0)
