@@ -55,9 +55,9 @@ def draw_picture(run, path, title=''):
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
     sweep = run.sweep
-    figure = Figure(figsize=(9.0, 9.6), dpi=110)
+    figure = Figure(figsize=(9.0, 10.0), dpi=110)
     FigureCanvasAgg(figure)
-    axes = figure.add_axes((0.07, 0.13, 0.9, 0.8))
+    axes = figure.add_axes((0.07, 0.15, 0.9, 0.81))
     _draw_map(axes, sweep)
     _draw_track(axes, np.array(sweep.track, dtype=float).reshape(-1, 3))
     _draw_edges(axes, sweep)
@@ -65,7 +65,7 @@ def draw_picture(run, path, title=''):
     axes.set_title(title or 'Edge cleaning', fontsize=13)
     axes.set_xlabel('x in the map [m]')
     axes.set_ylabel('y in the map [m]')
-    axes.legend(loc='upper center', bbox_to_anchor=(0.5, -0.065), ncols=3, fontsize=9, frameon=False)
+    axes.legend(loc='upper center', bbox_to_anchor=(0.5, -0.055), ncols=4, fontsize=9, frameon=False)
     line = report_line(sweep.figures(), run.phase, run.elapsed_s, run.segments)
     head, tail = line.split('), ', 1)
     figure.text(0.5, 0.012, f'{head}),\n{tail}', ha='center', va='bottom', fontsize=9.5, family='monospace')

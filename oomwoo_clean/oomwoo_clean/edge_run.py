@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from oomwoo_clean.edge_sweep import JUMP_M
 from oomwoo_localization.settings import check_settings, setting
 
 IDLE, GOTO, FOLLOW, WAITING = 'IDLE', 'GOTO', 'FOLLOW', 'WAITING'
@@ -33,7 +34,8 @@ class RunSettings:
     no_new_m: float = setting(
         1.5, 'a stretch ends after driving this far without sweeping anything new', 'm', 0.3, 20.0)
     stall_s: float = setting(10.0, 'a stretch ends when the robot has not moved 5 cm for this long', 's', 1.0, 120.0)
-    lost_s: float = setting(4.0, 'a stretch ends when the follower has been LOST for this long', 's', 0.2, 60.0)
+    lost_s: float = setting(
+        1.5, 'a stretch ends when the follower has been LOST or on HALT for this long', 's', 0.2, 60.0)
     goto_s: float = setting(180.0, 'a goal is given up after this time', 's', 5.0, 3600.0)
     retry_upstream_m: float = setting(
         0.30, 'the second attempt on a spot starts this much farther upstream', 'm', 0.0, 2.0)
@@ -56,13 +58,15 @@ class Inputs:
     """
     What is known at one tick.
 
-    ``pose`` (x, y, yaw) in the map frame; ``follower`` its state word; ``following`` whether the follower has
+    ``pose`` (x, y, yaw) in the map frame; ``odom`` the same in the odometry frame, where nothing jumps, if known;
+    ``follower`` its state word; ``following`` whether the follower has
     acknowledged that it drives; ``bumped`` whether it touched something since the last tick; ``missing`` names
     what the job needs and does not have, empty when nothing is.
     """
 
     time_s: float
     pose: object = None
+    odom: object = None
     follower: str = 'IDLE'
     following: bool = False
     bumped: bool = False
@@ -109,6 +113,8 @@ class EdgeRun:
         self._failures = []           # (x, y, spot) of every failed target
         self._failed_in_row = []      # (x, y) of different targets that failed since the last success
         self.driving = False          # whether the last tick counted as edge cleaning
+        self.odometer_m = None        # metres driven by the wheels, None without odometry
+        self._last_odom = None
         self._last_time_s = None
         self._events = []
         self._save = False
@@ -162,8 +168,9 @@ class EdgeRun:
             self.elapsed_s += since_s
         self.driving = self.phase == FOLLOW and inputs.following and inputs.follower in DRIVING_STATES
         seen = None
+        self._count(inputs.odom)
         if inputs.pose is not None:
-            seen = self.sweep.observe(inputs.pose, self.driving)
+            seen = self.sweep.observe(inputs.pose, self.driving, self.odometer_m)
         if self.phase in RUNNING:
             self._run(inputs, seen, since_s)
         return self._orders()
@@ -229,21 +236,19 @@ class EdgeRun:
         self._still_s += since_s
         if self._still_m > 0.05:
             self._still_m = self._still_s = 0.0
-        self._lost_s = self._lost_s + since_s if inputs.follower == 'LOST' else 0.0
+        self._lost_s = self._lost_s + since_s if inputs.follower in ('LOST', 'HALT') else 0.0
         self.bumps += bool(inputs.bumped)
 
     def _why_over(self, inputs):
         """Return why the stretch is over, or an empty string."""
         settings = self.settings
         lead_in_m = settings.lead_in_m + self._upstream(self.target.spot)
-        if inputs.follower == 'HALT':
-            return 'the follower has stopped at something'
         if self.sweep.full_circle() and (self._new_m > 0.0 or self._segment_m > lead_in_m):
             return 'all the way round'
         if self._since_new_m > (settings.no_new_m if self._new_m > 0.0 else lead_in_m):
             return f'nothing new for {self._since_new_m:.1f} m'
         if self._lost_s > settings.lost_s:
-            return 'the follower has lost the edge'
+            return 'it touched something' if inputs.follower == 'HALT' else 'the follower has lost the edge'
         if self._still_s > settings.stall_s:
             return f'no movement for {settings.stall_s:.0f} s'
         return ''
@@ -261,12 +266,17 @@ class EdgeRun:
         return self.sweep.settings.upstream_m + (self.settings.retry_upstream_m if again else 0.0)
 
     def _fail(self, why):
-        """Put the target off; at the second attempt give the spot up; after three different ones be stuck."""
+        """
+        Put the target off; at the second attempt give the spot up; after three different ones be stuck.
+
+        Only first attempts count for that: a spot that has failed before says nothing new about the robot.
+        """
         spot = self.target.spot
         x, y = (float(v) for v in self.sweep.rings.points[spot])
         before = self._attempts(spot)
         self._failures.append((x, y, spot))
-        if all(math.dist((x, y), other) > self.settings.different_m for other in self._failed_in_row):
+        if before == 0 and all(
+                math.dist((x, y), other) > self.settings.different_m for other in self._failed_in_row):
             self._failed_in_row.append((x, y))
         if len(self._failed_in_row) >= self.settings.stuck_after:
             self._enter(STUCK, f'{len(self._failed_in_row)} different targets failed in a row, so the robot is '
@@ -280,6 +290,18 @@ class EdgeRun:
         self._enter(PLAN, f'{given_up_m:.2f} m at ({x:.2f}, {y:.2f}) written off: {why}')
 
     # -- plumbing -----------------------------------------------------------------------------
+
+    def _count(self, odom):
+        """Add what the wheels drove since the last tick to the odometer, if there is odometry."""
+        if odom is None:
+            self._last_odom = self.odometer_m = None
+            return
+        if self._last_odom is None:
+            self.odometer_m = self.sweep.driven_m
+        else:
+            step_m = math.dist(odom[:2], self._last_odom)
+            self.odometer_m += step_m if step_m < JUMP_M else 0.0
+        self._last_odom = (float(odom[0]), float(odom[1]))
 
     def _enter(self, phase, reason):
         self.phase, self.reason = phase, reason
@@ -327,7 +349,7 @@ class EdgeRun:
         self.reason = str(state['reason'])
         self._clear_segment()
 
-    def replay(self, pose, driving, elapsed_s):
+    def replay(self, pose, driving, odometer_m, elapsed_s):
         """Repeat what one tick since the last saved state did to the job list."""
-        self.sweep.observe(pose, driving)
+        self.sweep.observe(pose, driving, odometer_m)
         self.elapsed_s = elapsed_s

@@ -47,16 +47,16 @@ class JobStore:
         except KeyError as error:
             raise StoreError(f'{self.path}: field {error} is missing') from error
         self._number = number
-        for pose, following, elapsed_s in self._read_journal(number):
-            run.replay(pose, following, elapsed_s)
+        for entry in self._read_journal(number):
+            run.replay(*entry)
 
-    def note(self, run, pose, following):
+    def note(self, run, pose):
         """Keep what one tick did: a journal line, and a snapshot at every swept metre."""
         swept_m = run.sweep.swept_m
         if self._journal is None or swept_m - self._swept_m >= self._every_m:
             self.snapshot(run)
             return
-        line = [*map(float, pose), int(following), run.elapsed_s]
+        line = [*map(float, pose), int(run.driving), run.odometer_m, run.elapsed_s]
         self._journal.write(json.dumps(line) + '\n')
         self._journal.flush()
 
@@ -89,7 +89,7 @@ class JobStore:
             path.unlink(missing_ok=True)
 
     def _read_journal(self, number):
-        """Return (pose, following, elapsed) of the journal of snapshot ``number``; a torn last line is dropped."""
+        """Return (pose, driving, odometer, elapsed) of the journal of snapshot ``number``; a torn last line is dropped."""
         try:
             lines = self.journal_path.read_text(encoding='ascii', errors='replace').split('\n')[:-1]
         except OSError:
@@ -99,10 +99,10 @@ class JobStore:
         entries = []
         for line in lines[1:]:
             try:
-                x, y, yaw, following, elapsed_s = json.loads(line)
+                x, y, yaw, driving, odometer_m, elapsed_s = json.loads(line)
             except ValueError:
                 break
-            entries.append(((x, y, yaw), bool(following), elapsed_s))
+            entries.append(((x, y, yaw), bool(driving), odometer_m, elapsed_s))
         return entries
 
 

@@ -76,7 +76,7 @@ class Figures:
     @property
     def swept_pct(self):
         """Return the swept share of all edges, percent; 100 when there are none."""
-        return 100.0 * self.swept_m / self.edges_m if self.edges_m > 0 else 100.0
+        return min(100.0, 100.0 * self.swept_m / self.edges_m) if self.edges_m > 0 else 100.0
 
     @property
     def progress(self):
@@ -136,21 +136,24 @@ class EdgeSweep:
         """Forget how far the robot has been on its own track: a new stretch begins."""
         self._on_track_m = 0.0
 
-    def observe(self, pose, following):
+    def observe(self, pose, following, driven_m=None):
         """
         Take the robot's pose (x, y, yaw) in; edges are ticked off only while ``following``.
 
-        Returns an :class:`Observation`. Deterministic: the same poses give the same state.
+        ``driven_m`` is the reading of an odometer that goes on from ``self.driven_m``; without one, the poses are
+        what was driven, the localizer's jitter included. Returns an :class:`Observation`. Deterministic: the same
+        calls give the same state.
         """
         x, y = float(pose[0]), float(pose[1])
-        if self._last is None:
-            step, path = 0.0, [(x, y)]
+        moved = 0.0 if self._last is None else math.hypot(x - self._last[0], y - self._last[1])
+        if self._last is not None and moved < DRIVEN_STEP_M:
+            return Observation(0.0, 0.0, self._on_track_m)
+        if self._last is None or moved > JUMP_M:
+            path, step = [(x, y)], 0.0
         else:
-            step = math.hypot(x - self._last[0], y - self._last[1])
-            if step < DRIVEN_STEP_M:
-                return Observation(0.0, 0.0, self._on_track_m)
-            path = [(x, y)] if step > JUMP_M else _between(self._last, (x, y), self.settings.spot_spacing_m)
-            step = 0.0 if step > JUMP_M else step
+            path, step = _between(self._last, (x, y), self.settings.spot_spacing_m), moved
+        if driven_m is not None:
+            step = driven_m - self.driven_m
         self._last = (x, y)
         self.driven_m += step
         for point in path:
