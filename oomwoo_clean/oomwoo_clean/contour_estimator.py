@@ -99,11 +99,11 @@ def look_around(scan, base_from_scan, side=RIGHT, reach_m=1.2, own_body_m=0.1, f
     ranges = np.asarray(scan.ranges)[beams % len(scan.ranges)]
     spacing = abs(float(scan.angle_increment)) or math.radians(1.0)
 
+    breaks = _jumps(ranges, jump_m) | (beams[1:] - beams[:-1] > max(1, round(gap_rad / spacing)))
     run = np.zeros(len(points), dtype=int)
-    if len(points) > 1:
-        breaks = (np.abs(np.diff(ranges)) > jump_m) | (np.diff(beams) > max(1, round(gap_rad / spacing)))
-        np.cumsum(breaks, out=run[1:])
-    smooth = _average(points, run, max(1, round(smooth_rad / spacing)))
+    np.cumsum(breaks, out=run[1:])
+    ends = np.concatenate([[0], np.flatnonzero(breaks) + 1, [len(points)]])
+    smooth = _average(points, ends[run], ends[run + 1] - 1, max(1, round(smooth_rad / spacing)))
     return Surroundings(points, smooth, np.hypot(smooth[:, 0], smooth[:, 1]), np.arctan2(smooth[:, 1], smooth[:, 0]),
                         run, ranges, base_from_scan[:2, 3] * mirror, spacing)
 
@@ -122,20 +122,34 @@ def _cut_open(points, beams, scan, base_from_scan, mirror):
     return (np.concatenate([points[first:], points[:first]]), np.concatenate([beams[first:], beams[:first] + count]))
 
 
-def _average(points, run, half):
-    """Return (N, 2) means over ``half`` neighbours to either side, fewer but as many on both near a run's end."""
+def _jumps(ranges, jump_m):
+    """
+    Return (N - 1,) where the range jumps from one beam to the next.
+
+    A jump of less than half as much again that the beam after or before it does not confirm is one noisy beam.
+    """
+    step = np.abs(ranges[1:] - ranges[:-1])
+    jumps = step > jump_m
+    if len(ranges) > 2 and jumps.any():
+        back = np.abs(ranges[2:] - ranges[:-2]) < 0.5 * jump_m
+        jumps[:-1] &= ~(back & (step[:-1] < 1.5 * jump_m))
+        jumps[1:] &= ~(back & (step[1:] < 1.5 * jump_m))
+    return jumps
+
+
+def _average(points, first, last, half):
+    """
+    Return (N, 2) means over ``half`` neighbours to either side.
+
+    ``first`` and ``last`` (N,) bound the run that each point belongs to; near its ends the mean takes fewer
+    neighbours, but as many on one side as on the other.
+    """
     count = len(points)
-    if count == 0:
-        return points
     index = np.arange(count)
-    starts = np.flatnonzero(np.diff(run, prepend=-1))
-    lengths = np.diff(np.append(starts, count))
-    first = np.repeat(starts, lengths)
-    last = np.repeat(starts + lengths - 1, lengths)
     half = np.minimum(np.minimum(index - first, last - index), half)
-    sums = np.zeros((count + 1, 2))
-    np.cumsum(points, axis=0, out=sums[1:])
-    return (sums[index + half + 1] - sums[index - half]) / (2 * half + 1)[:, None]
+    sums = np.zeros((2, count + 1))
+    np.cumsum(points.T, axis=1, out=sums[:, 1:])
+    return ((sums[:, index + half + 1] - sums[:, index - half]) / (2 * half + 1)).T
 
 
 def nearest_beam(around, behind_rad=math.radians(-170.0), ahead_rad=math.radians(20.0), reach_m=1.0):
@@ -165,19 +179,20 @@ def fit_circle(points):
     Taubin's algebraic fit (Taubin, 1991), as an eigenproblem of centred data (Chernov, 2010); a straight row of
     points gives a line. Returns a :class:`Circle`, or None when the points have no extent.
     """
-    mx, my = points.mean(axis=0)
-    centred = np.empty((len(points), 3))
-    centred[:, 1] = points[:, 0] - mx
-    centred[:, 2] = points[:, 1] - my
-    square = centred[:, 1] ** 2 + centred[:, 2] ** 2
-    spread = float(square.mean())
+    count = len(points)
+    mx, my = (points.sum(axis=0) / count).tolist()
+    centred = np.empty((3, count))
+    centred[1] = points[:, 0] - mx
+    centred[2] = points[:, 1] - my
+    square = centred[1] ** 2 + centred[2] ** 2
+    spread = float(square.sum()) / count
     if not spread > 1e-10:
         return None
     scale = 2.0 * math.sqrt(spread)
-    centred[:, 0] = (square - spread) / scale
-    _, vectors = np.linalg.eigh(centred.T @ centred)
-    a = float(vectors[0, 0]) / scale
-    bx, by = float(vectors[1, 0]), float(vectors[2, 0])
+    centred[0] = (square - spread) / scale
+    _, vectors = np.linalg.eigh(centred @ centred.T)
+    a, bx, by = vectors[:, 0].tolist()
+    a /= scale
     d = -spread * a
     # From the centroid back to the body centre.
     d += a * (mx * mx + my * my) - bx * mx - by * my
@@ -186,7 +201,7 @@ def fit_circle(points):
     if not size > 1e-18:
         return None
     size = math.copysign(math.sqrt(size), d)
-    return Circle(float(a / size), float(bx / size), float(by / size), float(d / size))
+    return Circle(a / size, bx / size, by / size, d / size)
 
 
 def measure_surface(around, seed, window_m=0.15, corner_patch_m=0.025, fewest=8, thinnest_m=0.06,
@@ -229,7 +244,7 @@ def von_neumann_ratio(values):
     spread = float(values @ values)
     if spread < 1e-12 * len(values):
         return 1.0
-    step = np.diff(values)
+    step = values[1:] - values[:-1]
     return 0.5 * float(step @ step) / spread
 
 
@@ -257,8 +272,9 @@ def _protrusion(points, heights, distance, bearing, patch_m):
     patch = heights[dx * dx + dy * dy <= patch_m * patch_m]
     if len(patch) < 3:
         return 0.0
-    noise = float(np.abs(np.diff(heights)).mean()) * 0.886       # mean |difference| of two normal values is 2 s / sqrt(pi)
-    return max(0.0, float(patch.mean()) - 0.5 * noise / math.sqrt(len(patch)))
+    # The mean absolute difference of two normal values is 2 / sqrt(pi) of their standard deviation.
+    noise = float(np.abs(heights[1:] - heights[:-1]).sum()) / (len(heights) - 1) * math.sqrt(math.pi) / 2.0
+    return max(0.0, float(patch.sum()) / len(patch) - 0.5 * noise / math.sqrt(len(patch)))
 
 
 def _as_post(around, first, last):

@@ -16,8 +16,8 @@ from oomwoo_localization.settings import check_settings, setting
 
 IDLE, ALIGN, FOLLOW, ARC, LOST, HALT = 'IDLE', 'ALIGN', 'FOLLOW', 'ARC', 'LOST', 'HALT'
 
-_HALF_TURN = math.pi
-_REVERSE_BLIND_M = 0.02
+# Speeds are kept such that what is ahead is this far away in time: three scans, of which braking takes one.
+_LOOK_S = 0.3
 
 
 @dataclass(frozen=True)
@@ -139,10 +139,11 @@ class ContourFollower:
         scan.check()
         if len(scan.ranges) < self.settings.fewest_beams:
             raise ScanError(f'{len(scan.ranges)} beams, {self.settings.fewest_beams} are needed')
-        if not scan.valid().any():
+        around = look_around(scan, base_from_scan, self.settings.side, reach_m=self.settings.reach_m + 0.2,
+                             jump_m=self.settings.jump_m)
+        if len(around.points) == 0 and not scan.valid().any():
             raise ScanError(f'none of its {len(scan.ranges)} ranges is a return')
-        return look_around(scan, base_from_scan, self.settings.side, reach_m=self.settings.reach_m + 0.2,
-                           jump_m=self.settings.jump_m)
+        return around
 
     def _choose_surface(self, around, time_s):
         """Return the surface to follow and whether it is one that stands in the way; (None, False) for nothing."""
@@ -180,10 +181,10 @@ class ContourFollower:
         off = surface.distance_m - s.standoff_m
         start = off * np.array([math.cos(surface.bearing_rad), math.sin(surface.bearing_rad)])
         path = seen_along(around.smooth, start, surface.bearing_rad + math.pi / 2)
-        travel, index = first_in_the_way(
-            path, self.robot.body.radius + s.guard_margin_m, -self._path_curvature(surface.curvature_per_m),
-            leave_out=slice(surface.first, surface.last + 1))
-        return index if travel <= s.guard_ahead_m else None
+        _, index = first_in_the_way(
+            path, self.robot.body.radius + s.guard_margin_m, s.guard_ahead_m,
+            -self._path_curvature(surface.curvature_per_m), leave_out=slice(surface.first, surface.last + 1))
+        return index
 
     def _path_curvature(self, curvature):
         """Return the curvature of the path at the standoff along a surface; 0 for one that is as good as straight."""
@@ -207,7 +208,7 @@ class ContourFollower:
         self._curvature += 0.5 * (surface.curvature_per_m - self._curvature)
         along = s.curve_share * linear * max(self._path_curvature(self._curvature), 0.0)
         towards = min(max(s.turn_gain * inner_error + along, -s.turn_limit), s.turn_limit)
-        linear = self._guarded(around, linear, -towards)
+        linear = self._guarded(around, min(linear, _closing_limit(distance_error, approach)), -towards)
         near = abs(distance_error) < 0.05 and abs(inner_error) < math.radians(30.0)
         state = FOLLOW if near or (self._state == FOLLOW and abs(distance_error) < 0.15) else ALIGN
         self._turned_rad = 0.0
@@ -218,8 +219,9 @@ class ContourFollower:
         s = self.settings
         if linear <= 0.0:
             return linear
-        travel, _ = first_in_the_way(around.smooth, self.robot.body.radius + s.stop_margin_m, angular / linear)
-        return min(linear, travel / 0.3)
+        travel, _ = first_in_the_way(
+            around.smooth, self.robot.body.radius + s.stop_margin_m, _LOOK_S * linear, angular / linear)
+        return min(linear, travel / _LOOK_S)
 
     # -- step 9: the surface vanished -----------------------------------------------------------
 
@@ -280,6 +282,13 @@ class ContourFollower:
             turn = angular * elapsed
             self._nearest = seen_along(
                 self._nearest, linear * elapsed * np.array([math.cos(turn / 2), math.sin(turn / 2)]), turn)
+
+
+def _closing_limit(distance_error, approach):
+    """Return the speed, m/s, at which a surface ahead is not come nearer to than the standoff."""
+    if approach <= 0.0:
+        return math.inf
+    return max(distance_error + 0.01, 0.0) / (_LOOK_S * math.sin(min(approach, math.pi / 2)))
 
 
 def _point(surface):

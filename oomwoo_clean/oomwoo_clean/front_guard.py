@@ -36,19 +36,21 @@ def travel_to_points(points, radius_m, curvature_per_m=0.0):
     return np.where(square < radius_m ** 2, np.where(x > 0.0, 0.0, np.inf), travel)
 
 
-def first_in_the_way(points, radius_m, curvature_per_m=0.0, leave_out=None):
+def first_in_the_way(points, radius_m, horizon_m, curvature_per_m=0.0, leave_out=None):
     """
-    Return ``(travel_m, index)`` of the point that a disc meets first along an arc.
+    Return ``(travel_m, index)`` of the point that a disc meets first along an arc within ``horizon_m``.
 
     ``leave_out`` is a slice of points that do not count. ``(inf, None)`` when it meets none.
     """
-    if len(points) == 0:
-        return math.inf, None
-    travel = travel_to_points(points, radius_m, curvature_per_m)
+    square = points[:, 0] ** 2 + points[:, 1] ** 2
     if leave_out is not None:
-        travel[leave_out] = np.inf
-    index = int(np.argmin(travel))
-    return (float(travel[index]), index) if travel[index] < np.inf else (math.inf, None)
+        square[leave_out] = np.inf
+    near = np.flatnonzero(square < (radius_m + horizon_m) ** 2)
+    if len(near) == 0:
+        return math.inf, None
+    travel = travel_to_points(points[near], radius_m, curvature_per_m)
+    first = int(np.argmin(travel))
+    return (float(travel[first]), int(near[first])) if travel[first] <= horizon_m else (math.inf, None)
 
 
 def seen_along(points, origin, heading_rad):
