@@ -24,7 +24,8 @@ from oomwoo_sim_support.sim_sensors import (
 )
 from oomwoo_sim_support.sim_settings import TICK_S, SimSettings
 
-_STATE = mujoco.mjtState.mjSTATE_FULLPHYSICS | mujoco.mjtState.mjSTATE_WARMSTART | mujoco.mjtState.mjSTATE_CTRL
+_STATE = (mujoco.mjtState.mjSTATE_FULLPHYSICS | mujoco.mjtState.mjSTATE_WARMSTART
+          | mujoco.mjtState.mjSTATE_CTRL)
 _SIDES = (1, -1)              # left, right: sign of y
 _NO_RAMP = 1e4                 # rad/s^2: at once
 _SETTLE_S = 0.5               # the tyres sink in by a tenth of a millimetre before the clock starts
@@ -154,8 +155,8 @@ class EmbeddedSim:
         """Give each tyre the grip of the carpet under it."""
         x, y, yaw = self.truth().pose.tolist()
         for geom, side in zip(self._wheels, _SIDES):
-            half = side * self.robot.wheels.track / 2
-            self._friction[geom, 0] = self._carpets.friction(x - half * math.sin(yaw), y + half * math.cos(yaw))
+            out = side * self.robot.wheels.track / 2
+            self._friction[geom, 0] = self._carpets.friction(x - out * math.sin(yaw), y + out * math.cos(yaw))
 
     # -- sensors ----------------------------------------------------------------------------
 
@@ -208,7 +209,7 @@ class EmbeddedSim:
         """Return an :class:`ImuReading`."""
         mujoco.mj_kinematics(self.model, self.data)
         return self._imu.read(
-            self._base_qvel[3:], self.data.qacc[:3], self._base_rotation.reshape(3, 3))
+            self.time_s, self._base_qvel[3:], self._base_qvel[:3], self._base_rotation.reshape(3, 3))
 
     def joint_states(self):
         """Return ``{joint: (angle rad, speed rad/s)}`` of the two wheels."""
@@ -271,6 +272,7 @@ class EmbeddedSim:
             raise SimError(f'the robot at ({x:.3f}, {y:.3f}) would stand {-gap * 1000:.0f} mm in {name!r}')
         data = self.data
         data.qvel[:] = 0.0
+        self._imu.since = (self.time_s, np.zeros(3))
         data.qacc_warmstart[:] = 0.0
         data.act[:] = 0.0
         self._base_qpos[:2] = x, y
@@ -279,9 +281,23 @@ class EmbeddedSim:
         self._apply_targets()
         mujoco.mj_forward(self.model, data)
 
-    def reset(self):
-        """Go back to how it was after building, time and random numbers included."""
-        self.restore(self._initial)
+    def reset(self, keep_time=False, keep_entities=False):
+        """
+        Go back to how it was after building, random numbers included.
+
+        ``keep_time`` lets the clock go on, ``keep_entities`` leaves spawned obstacles where they are;
+        raises :class:`SimError` when one of them stands where the robot starts.
+        """
+        steps, entities = self._steps, self.entities
+        if keep_entities:
+            x, y, _ = self._initial['pose']
+            for part in filter(self._touchable, entities.values()):
+                if SolidField([part]).nearest(x, y)[0] < self.robot.body.radius:
+                    raise SimError(f'{part.name!r} stands where the robot starts')
+        self.restore({**self._initial, **({'entities': entities} if keep_entities else {})})
+        if keep_time:
+            self._steps = steps
+            self._imu.since = (self.time_s, np.zeros(3))
 
     def save(self):
         """Return the whole state, for :meth:`restore`."""
@@ -289,15 +305,15 @@ class EmbeddedSim:
         mujoco.mj_getState(self.model, self.data, physics, _STATE)
         encoders = self._encoders
         return {
-            'physics': physics, 'entities': dict(self._entities), 'steps': self._steps,
+            'pose': self.truth().pose, 'physics': physics, 'entities': self.entities, 'steps': self._steps,
             'command': (self._command, self._command_s, self._wheel_targets),
             'encoders': (encoders.x, encoders.y, encoders.yaw, encoders.angles),
-            'bumper': dict(vars(self._bumper)),
+            'bumper': dict(vars(self._bumper)), 'imu': self._imu.since,
             'rng': {name: deepcopy(rng.bit_generator.state) for name, rng in self._rngs.items()}}
 
     def restore(self, state):
         """Go back to a saved state; what follows is the same bit by bit."""
-        if state['entities'] != self._entities:
+        if list(state['entities'].items()) != list(self._entities.items()):
             self._entities = dict(state['entities'])
             self._build()
         self._steps = state['steps']
@@ -305,6 +321,7 @@ class EmbeddedSim:
         encoders = self._encoders
         encoders.x, encoders.y, encoders.yaw, encoders.angles = state['encoders']
         vars(self._bumper).update(state['bumper'])
+        self._imu.since = state['imu']
         for name, rng in self._rngs.items():
             rng.bit_generator.state = deepcopy(state['rng'][name])
         mujoco.mj_setState(self.model, self.data, state['physics'], _STATE)
@@ -316,7 +333,7 @@ class EmbeddedSim:
 
     def _spawn(self, part):
         if not part.name or part.name in self._entities or part.name == self.robot.name:
-            raise SimError(f'there is already something called {part.name!r}' if part.name else 'name is empty')
+            raise SimError(f'the name {part.name!r} is taken' if part.name else 'the name is empty')
         sizes = (part.half_x, part.half_y, part.z_max - part.z_min)
         if not all(map(math.isfinite, (part.x, part.y, part.yaw, part.z_min, *sizes))) or min(sizes) <= 0:
             raise SimError(f'{part.name}: position must be finite and sizes greater than zero')

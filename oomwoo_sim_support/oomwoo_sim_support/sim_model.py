@@ -13,10 +13,10 @@ SOLID_GROUP, SOFT_GROUP, ROBOT_GROUP = 0, 1, 3
 RAYS_SEE = (1, 1, 0, 0, 0, 0)              # by geom group: solids, soft things; never the robot itself
 
 _SHELL, _TYRE = 1, 2                       # contype of the robot's geoms, conaffinity of the world's
-_LOW_M = 0.008                             # higher than the ground clearance by this: the shell is always first
+_LOW_M = 0.008                             # above the ground clearance; what is higher meets the shell first
 _WHEEL_SOLREF, _WHEEL_SOLIMP = (0.02, 1.0), (0.95, 0.99, 0.001, 0.5, 2.0)
 _WHEEL_ARMATURE = 2e-3                     # kg m^2, motor through its gears; without any the servo chatters
-_WHEEL_GAIN, _WHEEL_TORQUE_NM = 3.0, 0.22  # velocity servo; a stalled wheel pushes less than its grip
+_WHEEL_GAIN, _WHEEL_TORQUE_NM = 1.0, 0.22  # velocity servo, stiffer swings at 5 ms; stalls before it slips
 _SHELL_FRICTION = 0.1
 UNLIMITED = 1e6                            # rad/s, the open end of a ramp
 
@@ -84,7 +84,7 @@ def _add_robot(spec, robot, settings):
         name='shell', type=mujoco.mjtGeom.mjGEOM_CYLINDER, size=[body.radius, half_height, 0],
         pos=[0, 0, body.ground_clearance + half_height], friction=[_SHELL_FRICTION, 0.005, 0.0001],
         contype=_SHELL, conaffinity=0, group=ROBOT_GROUP, mass=0, rgba=[0.2, 0.2, 0.22, 1])
-    # The smallest friction would lift the caster off the floor at speed (convex friction cone); none does not.
+    # Any friction would lift the caster off the floor at speed (convex friction cone).
     base.add_geom(
         name='caster', type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[robot.caster.radius, 0, 0],
         pos=[robot.caster.x, 0, robot.caster.radius], condim=1, priority=2,
@@ -106,7 +106,8 @@ def _add_robot(spec, robot, settings):
             dyntype=mujoco.mjtDyn.mjDYN_INTEGRATOR, gaintype=mujoco.mjtGain.mjGAIN_FIXED,
             biastype=mujoco.mjtBias.mjBIAS_AFFINE, gainprm=[_WHEEL_GAIN] + [0] * 9,
             biasprm=[0, 0, -_WHEEL_GAIN] + [0] * 7, forcelimited=True,
-            forcerange=[-_WHEEL_TORQUE_NM, _WHEEL_TORQUE_NM], actlimited=True, actrange=[-UNLIMITED, UNLIMITED])
+            forcerange=[-_WHEEL_TORQUE_NM, _WHEEL_TORQUE_NM],
+            actlimited=True, actrange=[-UNLIMITED, UNLIMITED])
 
 
 def _set_inertia(base, robot):

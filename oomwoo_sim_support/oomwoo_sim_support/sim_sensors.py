@@ -170,21 +170,29 @@ class Bumper:
 
 
 class Imu:
-    """A gyro with a constant bias and an accelerometer, both noisy, at the base's origin."""
+    """
+    A gyro with a constant bias and an accelerometer, both noisy, at the base's origin.
+
+    The accelerometer gives the mean since the last reading, as one that integrates between readings does.
+    """
 
     def __init__(self, settings, rng):
         """Draw the bias of this robot's gyro."""
         self._rng = rng
         self._bias = settings.gyro_bias_std * rng.standard_normal(3)
+        self.since = (0.0, np.zeros(3))            # time and velocity of the last reading
         self.configure(settings)
 
     def configure(self, settings):
         """Take over the noise settings."""
         self._gyro_std, self._accelerometer_std = settings.gyro_noise_std, settings.accelerometer_noise_std
 
-    def read(self, rates, acceleration, rotation):
-        """Return a reading from body rates, world acceleration (3,) and the base's rotation (3, 3)."""
+    def read(self, time_s, rates, velocity, rotation):
+        """Return a reading from body rates, velocity in the map (3,) and the base's rotation (3, 3)."""
         noise = self._rng.standard_normal((2, 3))
+        before_s, before = self.since
+        acceleration = (velocity - before) / (time_s - before_s) if time_s > before_s else np.zeros(3)
+        self.since = (time_s, velocity.copy())
         force = rotation.T @ (acceleration + [0.0, 0.0, GRAVITY_MPS2])
         return ImuReading(
             rates + self._bias + self._gyro_std * noise[0], force + self._accelerometer_std * noise[1])

@@ -15,26 +15,28 @@ class SimSettings:
     Every ``..._std`` of a calibration error is one sigma; the seed draws the robot that one gets.
     """
 
-    range_noise_std: float = setting(-1.0, 'one sigma of a range; negative: as robot.yaml says', 'm', -1.0, 0.5)
+    range_noise_std: float = setting(
+        -1.0, 'one sigma of a range; negative: as robot.yaml says', 'm', -1.0, 0.5)
     dropout_rate: float = setting(0.005, 'share of beams that return nothing', '', 0.0, 1.0)
     no_return: str = setting('inf', 'how a beam without return reads (REP-117 says inf)', '',
                              choices=('inf', 'zero', 'nan'))
     beams: int = setting(0, 'beams per turn; 0: as robot.yaml says', '', 0, 4000, live=False)
-    scan_angle_min_deg: float = setting(-180.0, 'direction of the first beam in base_scan', 'deg', -360.0, 360.0,
-                                        live=False)
+    scan_angle_min_deg: float = setting(
+        -180.0, 'direction of the first beam in base_scan', 'deg', -360.0, 360.0, live=False)
     scan_clockwise: bool = setting(False, 'the scanner turns clockwise: negative angle increment', live=False)
     wheel_radius_mismatch_std: float = setting(
         0.002, 'relative difference between the two believed wheel radii', '', 0.0, 0.1, live=False)
-    track_error_std: float = setting(0.005, 'relative error of the believed wheel track', '', 0.0, 0.2, live=False)
+    track_error_std: float = setting(
+        0.005, 'relative error of the believed wheel track', '', 0.0, 0.2, live=False)
     encoder_scale_std: float = setting(
         0.003, 'relative error of both believed wheel radii', '', 0.0, 0.1, live=False)
     slip_noise_std: float = setting(
         0.002, 'random walk of each encoder, one sigma after one metre', 'm', 0.0, 0.1, live=False)
     tyre_friction: float = setting(0.6, 'grip of a tyre on the bare floor', '', 0.01, 3.0, live=False)
     tyre_scrub: float = setting(
-        0.008, 'torsional friction of a tyre, which resists turning', 'm', 0.0, 0.1, live=False)
+        0.007, 'torsional friction of a tyre, which resists turning', 'm', 0.0, 0.1, live=False)
     tyre_stiffness: float = setting(
-        0.1, 'friction to normal impedance (impratio); lower: the tyres creep more', '', 0.01, 10.0, live=False)
+        0.1, 'friction to normal impedance (impratio); lower: more creep', '', 0.01, 10.0, live=False)
     ramp: bool = setting(True, 'the base ramps its wheels as robot.yaml says', live=False)
     gyro_bias_std: float = setting(0.002, 'constant error of the gyro', 'rad/s', 0.0, 0.5, live=False)
     gyro_noise_std: float = setting(0.003, 'noise of a gyro reading', 'rad/s', 0.0, 0.5)
