@@ -1,17 +1,19 @@
 """``ros2 action``: list the actions of the graph, ask about one, send it a goal."""
 
+import contextlib
+import os
 import sys
+import time
+import xmlrpc.client
 
 from action_msgs.msg import GoalStatus
 import rclpy
 from rclpy.action import ActionClient
-from rclpy.action import get_action_client_names_and_types_by_node
-from rclpy.action import get_action_names_and_types
-from rclpy.action import get_action_server_names_and_types_by_node
-from rclpy.executors import ExternalShutdownException
+from rclpy.node import NodeNameNonExistentError
 from rclpy.signals import SignalHandlerOptions
 from ros2cli.command import CommandExtension
-from ros2cli.helpers import check_discovery_configuration
+from ros2cli.node.strategy import add_arguments as add_strategy_arguments
+from ros2cli.node.strategy import NodeStrategy
 from rosidl_runtime_py import message_to_yaml
 from rosidl_runtime_py import set_message_fields
 from rosidl_runtime_py.utilities import get_action
@@ -28,77 +30,50 @@ class ActionError(Exception):
     """What is wrong with the request."""
 
 
-class Graph:
-    """A node that has listened to the graph for a while."""
-
-    def __init__(self, seconds):
-        check_discovery_configuration()
-        # An interrupt must reach this program, so that a goal can still be cancelled.
-        rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
-        self.node = rclpy.create_node('_ros2cli_action', start_parameter_services=False)
-        self._listen(seconds)
-
-    def _listen(self, seconds):
-        end = self.node.get_clock().now().nanoseconds + int(seconds * 1e9)
-        while self.node.get_clock().now().nanoseconds < end:
-            rclpy.spin_once(self.node, timeout_sec=0.05)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exception):
-        self.node.destroy_node()
-        rclpy.try_shutdown()
-
-    def actions(self):
-        """Return ``{name: [type, ...]}``."""
-        return dict(get_action_names_and_types(self.node))
-
-    def users(self, action):
-        """Return the full names of the action's clients and of its servers."""
-        clients, servers = [], []
-        for name, namespace in sorted(set(self.node.get_node_names_and_namespaces())):
-            full = f'{namespace.rstrip("/")}/{name}'
-            for found, query in ((clients, get_action_client_names_and_types_by_node),
-                                 (servers, get_action_server_names_and_types_by_node)):
-                try:
-                    if action in dict(query(self.node, name, namespace)):
-                        found.append(full)
-                except rclpy.node.NodeNameNonExistentError:
-                    pass  # it left the graph meanwhile
-        return clients, servers
+def find_types(graph, action, seconds=3.0):
+    """Return the types of an action, which may take a while to be discovered."""
+    end = time.monotonic() + seconds
+    while True:
+        types = dict(graph.get_action_names_and_types()).get(action)
+        if types:
+            return types
+        if time.monotonic() > end:
+            raise ActionError(f"no action '{action}' in the graph")
+        time.sleep(0.2)
 
 
 def list_actions(args):
     """Print the names of all actions."""
-    with Graph(args.spin_time) as graph:
-        for name, types in sorted(graph.actions().items()):
+    with NodeStrategy(args) as graph:
+        for name, types in sorted(graph.get_action_names_and_types()):
             print(f'{name} [{", ".join(types)}]' if args.show_types else name)
-    return 0
-
-
-def info(args):
-    """Print type, clients and servers of one action."""
-    with Graph(args.spin_time) as graph:
-        types = graph.actions().get(args.action)
-        if types is None:
-            raise ActionError(f"no action '{args.action}' in the graph")
-        clients, servers = graph.users(args.action)
-    print(f'Action: {args.action}\nType: {", ".join(types)}')
-    for title, names in (('clients', clients), ('servers', servers)):
-        print(f'Action {title}: {len(names)}')
-        for name in names:
-            print(f'    {name}')
     return 0
 
 
 def show_type(args):
     """Print the type of one action."""
-    with Graph(args.spin_time) as graph:
-        types = graph.actions().get(args.action)
-    if types is None:
-        raise ActionError(f"no action '{args.action}' in the graph")
-    print('\n'.join(types))
+    with NodeStrategy(args) as graph:
+        print('\n'.join(find_types(graph, args.action)))
+    return 0
+
+
+def info(args):
+    """Print type, clients and servers of one action."""
+    with NodeStrategy(args) as graph:
+        types = find_types(graph, args.action)
+        clients, servers = [], []
+        for name, namespace in sorted(set(map(tuple, graph.get_node_names_and_namespaces()))):
+            for found, query in ((clients, graph.get_action_client_names_and_types_by_node),
+                                 (servers, graph.get_action_server_names_and_types_by_node)):
+                # A node that leaves the graph meanwhile is an error of either kind.
+                with contextlib.suppress(NodeNameNonExistentError, xmlrpc.client.Fault):
+                    if args.action in dict(query(name, namespace)):
+                        found.append(f'{namespace.rstrip("/")}/{name}')
+    print(f'Action: {args.action}\nType: {", ".join(types)}')
+    for title, names in (('clients', clients), ('servers', servers)):
+        print(f'Action {title}: {len(names)}')
+        for name in names:
+            print(f'    {name}')
     return 0
 
 
@@ -125,38 +100,47 @@ def make_goal(type_name, text):
 def wait(node, future, timeout=None):
     """Spin until the future is done, and return its result."""
     rclpy.spin_until_future_complete(node, future, timeout_sec=timeout)
-    return future.result() if future.done() else None
+    return future.result()
 
 
 def send_goal(args):
     """Send a goal and wait for its result; an interrupt cancels it."""
     action, goal = make_goal(args.type, args.goal)
+    # An interrupt must reach this program, so that the goal can still be cancelled.
+    rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
+    node = rclpy.create_node(f'_ros2cli_action_{os.getpid()}', start_parameter_services=False)
+    client = ActionClient(node, action, args.action)
+    try:
+        print('Waiting for an action server to become available...', flush=True)
+        if not client.wait_for_server(timeout_sec=args.timeout):
+            raise ActionError(f"no server of '{args.action}' within {args.timeout:g} s")
+        print(f'Sending goal:\n    {indent(message_to_yaml(goal))}', flush=True)
+        return follow_goal(node, client, goal, args.feedback)
+    except KeyboardInterrupt:
+        return 130
+    finally:
+        client.destroy()
+        node.destroy_node()
+        rclpy.try_shutdown()
 
+
+def follow_goal(node, client, goal, with_feedback):
+    """Send the goal to the server found; print what comes of it; return the exit status."""
     def show_feedback(message):
         print(f'Feedback:\n    {indent(message_to_yaml(message.feedback))}', flush=True)
 
-    with Graph(0.0) as graph:
-        client = ActionClient(graph.node, action, args.action)
-        handle = None
-        try:
-            print('Waiting for an action server to become available...', flush=True)
-            if not client.wait_for_server(timeout_sec=args.timeout):
-                raise ActionError(f"no server of '{args.action}' within {args.timeout:g} s")
-            print(f'Sending goal:\n    {indent(message_to_yaml(goal))}', flush=True)
-            handle = wait(graph.node, client.send_goal_async(
-                goal, feedback_callback=show_feedback if args.feedback else None))
-            if handle is None or not handle.accepted:
-                print('Goal was rejected.')
-                return 1
-            print(f'Goal accepted with ID: {bytes(handle.goal_id.uuid).hex()}\n', flush=True)
-            answer = wait(graph.node, handle.get_result_async())
-        except (KeyboardInterrupt, ExternalShutdownException):
-            if handle is not None and handle.accepted:
-                print('Canceling the goal...', flush=True)
-                wait(graph.node, handle.cancel_goal_async(), timeout=5.0)
-            return 130
-        finally:
-            client.destroy()
+    handle = wait(node, client.send_goal_async(
+        goal, feedback_callback=show_feedback if with_feedback else None))
+    if not handle.accepted:
+        print('Goal was rejected.')
+        return 1
+    print(f'Goal accepted with ID: {bytes(handle.goal_id.uuid).hex()}\n', flush=True)
+    try:
+        answer = wait(node, handle.get_result_async())
+    except KeyboardInterrupt:
+        print('Canceling the goal...', flush=True)
+        wait(node, handle.cancel_goal_async(), timeout=5.0)
+        raise
     print(f'Result:\n    {indent(message_to_yaml(answer.result))}')
     status = STATUS_NAMES.get(answer.status, f'UNKNOWN ({answer.status})')
     print(f'Goal finished with status: {status}')
@@ -179,8 +163,7 @@ class ActionCommand(CommandExtension):
         for name, function in (('list', list_actions), ('info', info), ('type', show_type)):
             verb = verbs.add_parser(name, help=function.__doc__)
             verb.set_defaults(verb=function)
-            verb.add_argument('--spin-time', type=float, default=1.0, metavar='SECONDS',
-                              help='how long to listen to the graph (default: %(default)s)')
+            add_strategy_arguments(verb)
             if name == 'list':
                 verb.add_argument('-t', '--show-types', action='store_true',
                                   help='print the types as well')
