@@ -19,7 +19,7 @@ setup(
     data_files=[
         ('share/ament_index/resource_index/packages', [f'resource/{PACKAGE}']),
         (f'share/{PACKAGE}', ['package.xml']),
-        *data('config', 'launch'),
+        *data('config', 'launch', 'rviz'),
     ],
     install_requires=['setuptools'],
     extras_require={'test': ['pytest']},

@@ -1,0 +1,78 @@
+"""Map, localizer and navigator: everything behind ``/map``, ``map -> odom`` and ``/navigate_to_pose``."""
+from launch import LaunchDescription
+from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction
+from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import Node
+from oomwoo_sim_support.launch_choices import choose, find_file, is_true, number
+
+ARGUMENTS = (
+    ('x_pose', '0.0', 'start in the map [m], for a localizer that has to be told'),
+    ('y_pose', '0.0', 'start in the map [m], for a localizer that has to be told'),
+    ('yaw', '0.0', 'start heading in the map [rad], for a localizer that has to be told'),
+    ('map', 'contour_torture.yaml', 'map file, or the name of one that oomwoo_sim_support carries'),
+    ('use_sim_time', 'true', 'take the time from /clock'),
+    ('nav', 'auto', 'auto, embedded or nav2'),
+    ('localizer', 'auto', 'auto or truth'),
+)
+NAVIGATORS = {
+    'nav2': ('nav2_controller', 'nav2_planner', 'nav2_behaviors', 'nav2_bt_navigator', 'nav2_lifecycle_manager',
+             'nav2_map_server', 'nav2_regulated_pure_pursuit_controller'),
+    'embedded': (),
+}
+LOCALIZERS = {'truth': ()}
+TRUTH = 'map -> odom comes from the simulator\'s /odom_truth: a stand-in until there is a localizer'
+
+
+def _start(context):
+    value = {name: LaunchConfiguration(name).perform(context).strip() for name, _, _ in ARGUMENTS}
+    for name in ('x_pose', 'y_pose', 'yaw'):
+        number(name, value[name] or '0.0')
+    sim_time = {'use_sim_time': is_true('use_sim_time', value['use_sim_time'])}
+    map_file = find_file('map', value['map'], 'oomwoo_sim_support', 'maps', '.yaml')
+    navigator, navigator_line = choose('nav', value['nav'], NAVIGATORS)
+    localizer, localizer_line = choose('localizer', value['localizer'], LOCALIZERS)
+    navigation = _nav2(map_file, sim_time) if navigator == 'nav2' else _embedded(map_file, sim_time)
+    return [
+        LogInfo(msg=navigator_line),
+        LogInfo(msg=f'{localizer_line}: {TRUTH}'),
+        Node(package='oomwoo_sim_support', executable=f'{localizer}_localizer', output='screen', parameters=[sim_time]),
+        *navigation,
+    ]
+
+
+def _embedded(map_file, sim_time):
+    return [
+        Node(package='oomwoo_sim_support', executable='map_server', output='screen',
+             parameters=[sim_time, {'map': map_file}]),
+        Node(package='oomwoo_sim_support', executable='embedded_navigator', output='screen', parameters=[sim_time]),
+    ]
+
+
+def _nav2(map_file, sim_time):
+    """Nav2's servers one by one: those that a goal needs, and no smoother, docking or collision monitor."""
+    from nav2_common.launch import RewrittenYaml
+    from oomwoo_localization.robot import load_robot
+    params = RewrittenYaml(
+        source_file=find_file('params', 'nav2_params.yaml', 'oomwoo_bringup', 'config', '.yaml'), convert_types=True,
+        param_rewrites={
+            'robot_radius': str(load_robot().body.radius), 'yaml_filename': map_file,
+            'use_sim_time': str(sim_time['use_sim_time']).lower()})
+    servers = (
+        ('nav2_map_server', 'map_server'), ('nav2_controller', 'controller_server'),
+        ('nav2_planner', 'planner_server'), ('nav2_behaviors', 'behavior_server'),
+        ('nav2_bt_navigator', 'bt_navigator'))
+    return [
+        *(Node(package=package, executable=name, name=name, output='screen', parameters=[params])
+          for package, name in servers),
+        Node(package='nav2_lifecycle_manager', executable='lifecycle_manager', name='lifecycle_manager_navigation',
+             output='screen',
+             parameters=[sim_time, {'autostart': True, 'node_names': [name for _, name in servers]}]),
+    ]
+
+
+def generate_launch_description():
+    """Declare the arguments and start what they ask for."""
+    return LaunchDescription([
+        *(DeclareLaunchArgument(name, default_value=default, description=text) for name, default, text in ARGUMENTS),
+        OpaqueFunction(function=_start),
+    ])

@@ -1,0 +1,74 @@
+"""What a launch file decides: ``auto`` arguments, what is installed, files by name; each said in one log line."""
+from pathlib import Path
+
+from ament_index_python.packages import get_package_prefix, get_package_share_directory, PackageNotFoundError
+
+
+class LaunchError(RuntimeError):
+    """A launch argument that cannot be had; the message names it and what would help."""
+
+
+def installed(package):
+    """Return whether a ROS package is installed here."""
+    try:
+        get_package_prefix(package)
+    except (PackageNotFoundError, ValueError):
+        return False
+    return True
+
+
+def choose(argument, asked, ways):
+    """
+    Settle an argument that may be ``auto``.
+
+    ``ways`` maps each value to the packages that it takes, the fullest first; ``auto`` is the first whose
+    packages are all installed. Returns ``(value, line)`` with the one line for the log. Raises
+    :class:`LaunchError` for a value that is unknown or not to be had here.
+    """
+    missing = {value: [p for p in packages if not installed(p)] for value, packages in ways.items()}
+    if asked == 'auto':
+        passed = []
+        for value, lacking in missing.items():
+            if not lacking:
+                why = f'auto; {", ".join(passed)}' if passed else 'auto'
+                return value, f'{argument}: {value} ({why})'
+            others = f' and {len(lacking) - 1} more' if len(lacking) > 1 else ''
+            passed.append(f'for {value}, {lacking[0]}{others} would have to be installed')
+        raise LaunchError(f'{argument}:=auto: nothing to take: {", ".join(passed)}')
+    if asked not in ways:
+        raise LaunchError(f'{argument}:={asked}: is none of auto, {", ".join(ways)}')
+    if missing[asked]:
+        raise LaunchError(f'{argument}:={asked}: not installed: {" ".join(missing[asked])}')
+    return asked, f'{argument}: {asked}'
+
+
+def is_true(argument, value):
+    """Return a launch argument as a bool; raises :class:`LaunchError` when it is neither true nor false."""
+    word = value.strip().lower()
+    if word not in ('true', 'false'):
+        raise LaunchError(f'{argument}:={value}: is neither true nor false')
+    return word == 'true'
+
+
+def number(argument, value):
+    """Return a launch argument as a float; raises :class:`LaunchError` when it is none."""
+    try:
+        return float(value)
+    except ValueError:
+        raise LaunchError(f'{argument}:={value}: is not a number') from None
+
+
+def find_file(argument, value, package, folder, suffix):
+    """
+    Return the path of a file given as a path, or as a name in ``folder`` of the package's share.
+
+    A name may go without its ``suffix`` (``.yaml``). Raises :class:`LaunchError` naming what there is.
+    """
+    if Path(value).is_file():
+        return str(Path(value).resolve())
+    shared = Path(get_package_share_directory(package)) / folder
+    for name in (value, value + suffix):
+        if value and (shared / name).is_file():
+            return str(shared / name)
+    names = ', '.join(sorted(p.name for p in shared.glob(f'*{suffix}'))) or 'none'
+    raise LaunchError(f'{argument}:={value}: no such file; {package} has {names}')

@@ -1,0 +1,59 @@
+"""What ``auto`` takes, and that what cannot be had is said by argument and value."""
+from oomwoo_sim_support import launch_choices
+from oomwoo_sim_support.launch_choices import choose, find_file, is_true, LaunchError, number
+import pytest
+
+WAYS = {'nav2': ('nav2_a', 'nav2_b'), 'embedded': ()}
+
+
+@pytest.fixture(params=[(), ('nav2_a',), ('nav2_a', 'nav2_b')])
+def there(request, monkeypatch):
+    """Pretend that just these packages are installed."""
+    monkeypatch.setattr(launch_choices, 'installed', lambda package: package in request.param)
+    return request.param
+
+
+def test_auto_takes_the_full_one_only_where_all_of_it_is_installed(there):
+    value, line = choose('nav', 'auto', WAYS)
+    assert value == ('nav2' if len(there) == 2 else 'embedded')
+    assert line.startswith(f'nav: {value} (auto')
+    assert ('nav2_a and 1 more' in line) == (there == ())
+    assert '\n' not in line
+
+
+def test_what_is_asked_for_by_name_is_taken_or_refused(there):
+    assert choose('nav', 'embedded', WAYS) == ('embedded', 'nav: embedded')
+    if len(there) == 2:
+        assert choose('nav', 'nav2', WAYS)[0] == 'nav2'
+    else:
+        with pytest.raises(LaunchError, match='nav:=nav2: not installed: .*nav2_b'):
+            choose('nav', 'nav2', WAYS)
+    with pytest.raises(LaunchError, match='nav:=magic: is none of auto, nav2, embedded'):
+        choose('nav', 'magic', WAYS)
+
+
+def test_auto_with_nothing_installed_says_what_is_missing(monkeypatch):
+    monkeypatch.setattr(launch_choices, 'installed', lambda package: False)
+    with pytest.raises(LaunchError, match='sim:=auto.*gazebo'):
+        choose('sim', 'auto', {'gazebo': ('ros_gz_sim',)})
+
+
+def test_booleans_and_numbers_are_named_when_they_are_none():
+    assert is_true('headless', 'True') and not is_true('headless', ' false')
+    with pytest.raises(LaunchError, match='headless:=maybe'):
+        is_true('headless', 'maybe')
+    assert number('yaw', '-1.5') == -1.5
+    with pytest.raises(LaunchError, match='yaw:=north'):
+        number('yaw', 'north')
+
+
+def test_files_by_path_by_name_and_by_name_without_suffix(tmp_path, monkeypatch):
+    monkeypatch.setattr(launch_choices, 'get_package_share_directory', lambda package: str(tmp_path))
+    (tmp_path / 'maps').mkdir()
+    there = tmp_path / 'maps' / 'house.yaml'
+    there.write_text('x')
+    for value in ('house', 'house.yaml', str(there)):
+        assert find_file('map', value, 'some_package', 'maps', '.yaml') == str(there)
+    for value in ('barn', ''):
+        with pytest.raises(LaunchError, match=f'map:={value}: no such file; some_package has house.yaml'):
+            find_file('map', value, 'some_package', 'maps', '.yaml')
