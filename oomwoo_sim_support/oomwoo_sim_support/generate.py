@@ -13,11 +13,12 @@ import tempfile
 from oomwoo_localization.grids import save_map
 from oomwoo_localization.robot import load_robot
 
-from oomwoo_sim_support.layout import layout_folder, layout_names, LayoutError, load_layout
+from oomwoo_sim_support.layout import LayoutError, load_layout
 from oomwoo_sim_support.layout_map import layout_grid
 from oomwoo_sim_support.layout_sdf import layout_sdf
 
 COMMAND = 'python3 -m oomwoo_sim_support.generate'
+LAYOUTS, MAPS, WORLDS = 'oomwoo_sim_support/layouts', 'oomwoo_sim_support/maps', 'oomwoo_gazebo/worlds'
 
 
 def source_digest(layout):
@@ -65,13 +66,13 @@ def out_of_date(wanted, maps, worlds, all_of_them=True):
     return said
 
 
-def source_folders():
-    """Return the folders of maps and worlds in the source tree; raises LayoutError where there is none."""
-    workspace = layout_folder().parent.parent
-    maps, worlds = layout_folder().parent / 'maps', workspace / 'oomwoo_gazebo' / 'worlds'
-    if not (workspace / 'oomwoo_gazebo' / 'package.xml').is_file():
-        raise LayoutError('not in a source tree: say with --out where to write')
-    return maps, worlds
+def source_tree(start=None):
+    """Return the workspace's folder above ``start`` (default: here, then this file); LayoutError without one."""
+    for place in [Path(start)] if start else [Path.cwd(), Path(__file__).resolve()]:
+        for folder in (place, *place.parents):
+            if (folder / LAYOUTS).is_dir() and (folder / 'oomwoo_gazebo' / 'package.xml').is_file():
+                return folder
+    raise LayoutError(f'{start or Path.cwd()} is not in a source tree: say with --out where to write')
 
 
 def main(args=None):
@@ -79,14 +80,17 @@ def main(args=None):
     parser = argparse.ArgumentParser(description='Maps and Gazebo worlds from layouts.')
     parser.add_argument('layouts', nargs='*', metavar='LAYOUT', help='names or files (default: all packaged ones)')
     parser.add_argument('--out', type=Path, metavar='DIR', help='write everything here, not into the source tree')
+    parser.add_argument('--root', type=Path, metavar='DIR', help='source tree (default: the one around here)')
     parser.add_argument('--check', action='store_true', help='write nothing; exit status 1 when a file is out of date')
     parser.add_argument('--pictures', type=Path, metavar='DIR', help='write a picture of each layout here, nothing else')
     options = parser.parse_args(args)
     try:
-        layouts = [load_layout(name) for name in options.layouts or layout_names()]
+        root = None if options.layouts and (options.out or options.pictures) else source_tree(options.root)
+        chosen = options.layouts or sorted((root / LAYOUTS).glob('*.yaml'))
+        layouts = [load_layout(layout) for layout in chosen]
         if options.pictures:
             return _draw(layouts, options.pictures)
-        maps, worlds = (options.out, options.out) if options.out else source_folders()
+        maps, worlds = (options.out, options.out) if options.out else (root / MAPS, root / WORLDS)
         wanted = wanted_files(layouts, maps, worlds)
     except LayoutError as error:
         parser.exit(2, f'error: {error}\n')

@@ -2,10 +2,10 @@
 Prints every gap of a layout that is narrower than a given width.
 
 A gap is a bottleneck: two surfaces face each other, and the disk that just fits between them touches
-nothing else. So the slot behind a panel, two teeth, the mouth of a bay that is round or wider inside and
-the room between two legs are gaps. A place that only narrows towards its end is none: in a corner or a V
+nothing else. So the slot behind a panel, two teeth, a bay with straight sides or one that is wider inside,
+and the room between two legs are gaps. A place that only narrows towards its end is none: in a corner or a V
 pocket every disk between the two sides has a larger one next to it, and a robot that keeps its distance
-turns round there without being squeezed. Nor is a dent that is shallower than it is wide.
+turns round there without being squeezed. Nor is a dent that is shallower than it is wide, nor half a circle.
 
 Every wall is cut into convex pieces (see layout_primitives), between two of which the distance has
 one smallest value. It is found exactly, so that a gap of 0.314 m is not a matter of a raster.
@@ -62,7 +62,7 @@ def _reach(part):
 
 def _between(a, b, width, parts):
     """Return (distance, middle) when an empty disk fits between two primitives that is not wider than that."""
-    ends = _closest(a, b)
+    ends = closest_points(a, b)
     distance = min(math.dist(p, q) for p, q in ends)
     if not TOUCHING_M < distance < width:
         return None
@@ -75,14 +75,14 @@ def _between(a, b, width, parts):
     return (distance, np.median(places[empty], axis=0).tolist()) if empty.any() else None
 
 
-def _closest(a, b):
-    """Return pairs of points, one on each outline, among which are all the closest ones."""
+def closest_points(a, b):
+    """Return pairs of points, one on each of two primitives, among which are all the closest ones."""
     if a.kind == b.kind == 'cylinder':
         away = np.array([b.x - a.x, b.y - a.y])
         away /= max(np.linalg.norm(away), 1e-12)
         return [(np.array([a.x, a.y]) + away * a.radius, np.array([b.x, b.y]) - away * b.radius)]
     if a.kind == 'cylinder':
-        return [(p, q) for q, p in _closest(b, a)]
+        return [(p, q) for q, p in closest_points(b, a)]
     if b.kind == 'cylinder':
         centre = np.array([b.x, b.y])
         on_box = _onto_box(a, centre)
