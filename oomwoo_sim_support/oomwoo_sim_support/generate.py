@@ -2,7 +2,7 @@
 Writes the occupancy map and the Gazebo world of every layout, or tells which are out of date.
 
     python3 -m oomwoo_sim_support.generate                  # all packaged layouts, into the source tree
-    python3 -m oomwoo_sim_support.generate --check          # exit status 1 when a file is not what it should be
+    python3 -m oomwoo_sim_support.generate --check          # exit status 1 when a file is out of date
     python3 -m oomwoo_sim_support.generate my.yaml --out .  # any layout, anywhere
 """
 import argparse
@@ -22,7 +22,7 @@ LAYOUTS, MAPS, WORLDS = 'oomwoo_sim_support/layouts', 'oomwoo_sim_support/maps',
 
 
 def source_digest(layout):
-    """Return the SHA-256 of what a layout's files are made from: its sources and the height of the scan plane."""
+    """Return the SHA-256 of what the files are made from: the layout and the height of the scan plane."""
     digest = hashlib.sha256(repr(load_robot().lidar.z).encode())
     for path in layout.sources:
         digest.update(path.read_bytes())
@@ -53,7 +53,7 @@ def wanted_files(layouts, maps, worlds):
 
 
 def out_of_date(wanted, maps, worlds, all_of_them=True):
-    """Return sentences about files that are missing, differ from what is wanted or have no layout any more."""
+    """Return sentences about files that are missing, not as wanted or without a layout."""
     said = []
     for path, data in wanted.items():
         if not path.is_file():
@@ -67,7 +67,7 @@ def out_of_date(wanted, maps, worlds, all_of_them=True):
 
 
 def source_tree(start=None):
-    """Return the workspace's folder above ``start`` (default: here, then this file); LayoutError without one."""
+    """Return the workspace above ``start`` (default: here, then this file); LayoutError without one."""
     for place in [Path(start)] if start else [Path.cwd(), Path(__file__).resolve()]:
         for folder in (place, *place.parents):
             if (folder / LAYOUTS).is_dir() and (folder / 'oomwoo_gazebo' / 'package.xml').is_file():
@@ -78,11 +78,19 @@ def source_tree(start=None):
 def main(args=None):
     """Generate or check; return the exit status."""
     parser = argparse.ArgumentParser(description='Maps and Gazebo worlds from layouts.')
-    parser.add_argument('layouts', nargs='*', metavar='LAYOUT', help='names or files (default: all packaged ones)')
-    parser.add_argument('--out', type=Path, metavar='DIR', help='write everything here, not into the source tree')
+    parser.add_argument(
+        'layouts', nargs='*', metavar='LAYOUT', help='names or files (default: all packaged ones)'
+    )
+    parser.add_argument(
+        '--out', type=Path, metavar='DIR', help='write everything here, not into the source tree'
+    )
     parser.add_argument('--root', type=Path, metavar='DIR', help='source tree (default: the one around here)')
-    parser.add_argument('--check', action='store_true', help='write nothing; exit status 1 when a file is out of date')
-    parser.add_argument('--pictures', type=Path, metavar='DIR', help='write a picture of each layout here, nothing else')
+    parser.add_argument(
+        '--check', action='store_true', help='write nothing; exit status 1 when a file is out of date'
+    )
+    parser.add_argument(
+        '--pictures', type=Path, metavar='DIR', help='write a picture of each layout here, nothing else'
+    )
     options = parser.parse_args(args)
     try:
         root = None if options.layouts and (options.out or options.pictures) else source_tree(options.root)
@@ -111,7 +119,9 @@ def main(args=None):
 
 
 def _draw(layouts, folder):
-    from oomwoo_sim_support.layout_view import draw_layout       # matplotlib is slow to load and seldom wanted
+    from oomwoo_sim_support.layout_view import (
+        draw_layout,  # matplotlib is slow to load and seldom wanted
+    )
     folder.mkdir(parents=True, exist_ok=True)
     for layout in layouts:
         path = folder / f'{layout.name}.png'

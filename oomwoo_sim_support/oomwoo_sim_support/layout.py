@@ -15,8 +15,23 @@ from oomwoo_sim_support import layout_fields as read
 from oomwoo_sim_support.layout_primitives import Primitive, primitives
 
 __all__ = [
-    'Arc', 'Box', 'Carpet', 'Cylinder', 'Dock', 'Layout', 'LayoutError', 'NarrowGap', 'Primitive', 'Soft', 'Wall',
-    'layout_folder', 'layout_from_dict', 'layout_names', 'load_layout', 'primitives']
+    'Arc',
+    'Box',
+    'Carpet',
+    'Cylinder',
+    'Dock',
+    'Layout',
+    'LayoutError',
+    'NarrowGap',
+    'Primitive',
+    'Soft',
+    'Wall',
+    'layout_folder',
+    'layout_from_dict',
+    'layout_names',
+    'load_layout',
+    'primitives',
+]
 
 
 class LayoutError(ValueError):
@@ -187,10 +202,11 @@ def find_layout(path_or_name):
     the path of any layout file. Raises :class:`LayoutError` when there is none.
     """
     given = Path(path_or_name)
-    if given.suffix in ('.yaml', '.yml'):
-        if given.is_file() or given.parent != Path('.'):
-            return given
-    packaged = layout_folder() / f'{given.stem if given.suffix in (".yaml", ".yml", ".world") else given.name}.yaml'
+    named_file = given.suffix in ('.yaml', '.yml')
+    if named_file and (given.is_file() or given.parent != Path('.')):
+        return given
+    name = given.stem if named_file or given.suffix == '.world' else given.name
+    packaged = layout_folder() / f'{name}.yaml'
     if packaged.is_file():
         return packaged
     if given.is_file():
@@ -210,7 +226,7 @@ def load_layout(path_or_name):
 
 
 def layout_from_dict(raw, where='layout'):
-    """Return the :class:`Layout` of a mapping as a layout file holds it; ``where`` stands for the file's name."""
+    """Return the :class:`Layout` of a mapping as in a layout file; ``where`` stands for its name."""
     return _build(raw, where, None, ())
 
 
@@ -252,7 +268,8 @@ def _build(raw, where, path, sources):
         values[kind] = tuple(
             cls(**_fields(entry, schema, f'{where}: {_label(kind, number, entry)}'))
             for number, entry in enumerate(_list(raw, kind, where)))
-    values['dock'] = Dock(**_fields(raw['dock'], _DOCK, f'{where}: dock')) if raw.get('dock') is not None else None
+    dock = raw.get('dock')
+    values['dock'] = None if dock is None else Dock(**_fields(dock, _DOCK, f'{where}: dock'))
     values['narrow_gaps'] = _narrow_gaps(raw, where)
     layout = Layout(path=path, sources=sources, **values)
     _check_whole(layout, where)
@@ -312,9 +329,11 @@ def _fields(entry, schema, where):
     for key in entry:
         if key not in schema:
             raise LayoutError(f'{where}: unknown field {key!r}; known: {", ".join(schema)}')
-    return {
-        attribute: default if key not in entry and default is not _REQUIRED else _field(entry, key, reader, where)
-        for key, (attribute, reader, default) in schema.items()}
+    values = {}
+    for key, (attribute, reader, default) in schema.items():
+        left_out = key not in entry and default is not _REQUIRED
+        values[attribute] = default if left_out else _field(entry, key, reader, where)
+    return values
 
 
 def _narrow_gaps(raw, where):

@@ -1,4 +1,5 @@
-"""Readers of a layout file's fields: each takes what YAML gave and returns it checked, or raises ValueError."""
+"""Readers of a layout file's fields: each returns what YAML gave, checked, or raises ValueError."""
+
 import math
 
 import numpy as np
@@ -114,7 +115,9 @@ def polygon(value):
     """Return (N, 2) corners, at least three, of an outline that does not cross itself."""
     points = _points(value, 3)
     if math.dist(points[0], points[-1]) < 1e-6:
-        raise ValueError(f'the last point repeats the first, {points[0].tolist()}; the polygon closes by itself')
+        raise ValueError(
+            f'the last point repeats the first, {points[0].tolist()}; the polygon closes by itself'
+        )
     crossing = polygon_crossing(points)
     if crossing:
         raise ValueError(f'sides {crossing[0]} and {crossing[1]} cross or touch each other')
@@ -159,7 +162,7 @@ def _segments_meet(a, b, c, d):
     if ends[0] != ends[1] and ends[2] != ends[3]:
         return True
     return any(end == 0 and between(*three) for end, three in zip(
-        ends, ((a, b, c), (a, b, d), (c, d, a), (c, d, b))))
+        ends, ((a, b, c), (a, b, d), (c, d, a), (c, d, b)), strict=True))
 
 
 def polygon_holds(polygon_points, points):
@@ -167,7 +170,7 @@ def polygon_holds(polygon_points, points):
     points = np.asarray(points, dtype=float)
     x, y = points[:, 0], points[:, 1]
     inside = np.zeros(len(points), dtype=bool)
-    for a, b in zip(polygon_points, np.roll(polygon_points, -1, axis=0)):
+    for a, b in zip(polygon_points, np.roll(polygon_points, -1, axis=0), strict=True):
         spans = (a[1] > y) != (b[1] > y)
         if a[1] == b[1]:
             continue

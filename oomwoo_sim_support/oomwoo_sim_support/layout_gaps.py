@@ -37,10 +37,10 @@ class Gap:
 
 
 def find_gaps(layout, width, robot=None):
-    """Return the :class:`Gap` list of a layout below ``width`` metres, narrowest first; one a pair of elements."""
+    """Return the :class:`Gap` list below ``width`` metres, narrowest first; one a pair of elements."""
     parts = touchable(layout, robot or load_robot())
     found = {}
-    for number, (a, b) in enumerate(itertools.combinations(parts, 2)):
+    for a, b in itertools.combinations(parts, 2):
         if math.hypot(a.x - b.x, a.y - b.y) - _reach(a) - _reach(b) >= width:
             continue
         gap = _between(a, b, width, parts)
@@ -61,7 +61,7 @@ def _reach(part):
 
 
 def _between(a, b, width, parts):
-    """Return (distance, middle) when an empty disk fits between two primitives that is not wider than that."""
+    """Return (distance, middle) of the gap between two primitives, None where there is none."""
     ends = closest_points(a, b)
     distance = min(math.dist(p, q) for p, q in ends)
     if not TOUCHING_M < distance < width:
@@ -105,7 +105,9 @@ def main(args=None):
     parser = argparse.ArgumentParser(description='Every gap of a layout that is narrower than a width.')
     parser.add_argument('layout', help='name or file of a layout')
     parser.add_argument('--width', type=float, default=0.45, metavar='M', help='metres (default 0.45)')
-    parser.add_argument('--strict', action='store_true', help='exit status 1 when a gap is not declared in narrow_gaps')
+    parser.add_argument(
+        '--strict', action='store_true', help='exit status 1 when a gap is not declared in narrow_gaps'
+    )
     options = parser.parse_args(args)
     if not (math.isfinite(options.width) and options.width > 0):
         parser.error(f'--width must be greater than zero, got {options.width}')
@@ -116,7 +118,9 @@ def main(args=None):
     gaps = find_gaps(layout, options.width)
     accidental = undeclared_gaps(layout, gaps)
     diameter = 2 * load_robot().body.radius
-    print(f'{layout.name}: {len(gaps)} gaps narrower than {options.width:g} m, {len(accidental)} of them not declared')
+    print(
+        f'{layout.name}: {len(gaps)} gaps narrower than {options.width:g} m, {len(accidental)} not declared'
+    )
     for gap in gaps:
         mark = 'NOT DECLARED' if gap in accidental else 'on purpose'
         print(f'  {gap.width:.4f} m ({gap.width / diameter:.2f} robots)  at ({gap.x:+.2f}, {gap.y:+.2f})  '

@@ -60,7 +60,7 @@ def _draw(grid, part, occupied):
 
 
 def _connected(free, grid, start):
-    """Return the part of ``free`` that hangs together with the start, or all of it when the start is hidden."""
+    """Return the part of ``free`` connected to the start, or all of it when the start is hidden."""
     labels, _ = ndimage.label(free)
     label = grid.lookup(labels, [start[:2]], outside=0)[0]
     return labels == label if label else free

@@ -70,10 +70,22 @@ def primitives(layout):
     for wall in layout.walls:
         found += _polyline(wall.name, wall.points, wall.closed, wall.thickness, wall.z, False)
     for box in layout.boxes:
-        found.append(Primitive(
-            box.name, 'box', *box.center, box.yaw, box.size[0] / 2, box.size[1] / 2, *box.z, element=box.name))
+        found.append(
+            Primitive(
+                box.name,
+                'box',
+                *box.center,
+                box.yaw,
+                box.size[0] / 2,
+                box.size[1] / 2,
+                *box.z,
+                element=box.name,
+            )
+        )
     for cylinder in layout.cylinders:
-        found.append(_cylinder(cylinder.name, cylinder.name, cylinder.center, cylinder.radius, cylinder.z, False))
+        found.append(
+            _cylinder(cylinder.name, cylinder.name, cylinder.center, cylinder.radius, cylinder.z, False)
+        )
     for arc in layout.arcs:
         found += _arc(arc)
     for soft in layout.soft:
@@ -85,8 +97,14 @@ def primitives(layout):
 
 def touchable(layout, robot):
     """Return the primitives that the robot's body can touch or its LiDAR sees."""
-    return [part for part in primitives(layout) if (
-        part.crosses(robot.lidar.z, robot.lidar.z) or (not part.soft and part.crosses(0.0, robot.body.height)))]
+    return [
+        part
+        for part in primitives(layout)
+        if (
+            part.crosses(robot.lidar.z, robot.lidar.z)
+            or (not part.soft and part.crosses(0.0, robot.body.height))
+        )
+    ]
 
 
 def solid_distance(parts, points):
@@ -119,7 +137,7 @@ def _polyline(name, points, closed, thickness, z, soft):
         else:
             parts.append(_cylinder(f'{name}_joint_{joint}', name, tuple(ends[joint].tolist()), half, z, soft))
     boxes = []
-    for number, (start, end, yaw, (back, front)) in enumerate(zip(starts, ends, yaws, longer)):
+    for number, (start, end, yaw, (back, front)) in enumerate(zip(starts, ends, yaws, longer, strict=True)):
         along = np.array([math.cos(yaw), math.sin(yaw)])
         first, last = start - back * along, end + front * along
         x, y = ((first + last) / 2).tolist()

@@ -3,7 +3,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from oomwoo_sim_support.layout import primitives
 
-# What a base with LiDAR, IMU and bumpers needs of the server; a world that names any plugin gets no default ones.
+# What a base with LiDAR, IMU and bumpers needs. A world that names any plugin gets none by default.
 PLUGINS = (
     ('gz-sim-physics-system', 'gz::sim::systems::Physics', ''),
     ('gz-sim-user-commands-system', 'gz::sim::systems::UserCommands', ''),
@@ -12,11 +12,17 @@ PLUGINS = (
     ('gz-sim-imu-system', 'gz::sim::systems::Imu', ''),
     ('gz-sim-sensors-system', 'gz::sim::systems::Sensors', '<render_engine>ogre2</render_engine>'))
 COLORS = {
-    'walls': '0.85 0.83 0.78', 'boxes': '0.55 0.42 0.30', 'cylinders': '0.40 0.30 0.22', 'arcs': '0.60 0.60 0.62',
-    'soft': '0.75 0.45 0.40', 'carpets': '0.50 0.35 0.35', 'dock': '0.15 0.15 0.17'}
+    'walls': '0.85 0.83 0.78',
+    'boxes': '0.55 0.42 0.30',
+    'cylinders': '0.40 0.30 0.22',
+    'arcs': '0.60 0.60 0.62',
+    'soft': '0.75 0.45 0.40',
+    'carpets': '0.50 0.35 0.35',
+    'dock': '0.15 0.15 0.17',
+}
 CARPET_HEIGHT_M = 0.002
 
-HEAD = '''\
+HEAD = """\
     <physics name="2ms" type="ignored">
       <max_step_size>0.002</max_step_size>
       <real_time_factor>1.0</real_time_factor>
@@ -46,7 +52,7 @@ HEAD = '''\
         </visual>
       </link>
     </model>
-'''
+"""
 
 
 def layout_sdf(layout, note=''):
@@ -64,7 +70,9 @@ def layout_sdf(layout, note=''):
         color_of.update({element.name: COLORS[kind] for element in getattr(layout, kind)})
     plugins = ''.join(
         f'    <plugin filename="{file}" name="{name}">{inside}</plugin>\n' for file, name, inside in PLUGINS)
-    models = [_model(name, [_piece(part, color_of[name]) for part in parts]) for name, parts in groups.items()]
+    models = [
+        _model(name, [_piece(part, color_of[name]) for part in parts]) for name, parts in groups.items()
+    ]
     models += [_model(carpet.name, [_carpet(carpet)]) for carpet in layout.carpets]
     comment = f'<!-- {note.replace("--", "- -")} -->\n' if note else ''
     return (f'<?xml version="1.0"?>\n{comment}<sdf version="1.10">\n  <world name={quoteattr(layout.name)}>\n'
@@ -92,7 +100,9 @@ def _material(color):
 def _piece(part, color):
     tall = part.z_max - part.z_min
     if part.kind == 'cylinder':
-        shape = f'<cylinder><radius>{_number(part.radius)}</radius><length>{_number(tall)}</length></cylinder>'
+        shape = (
+            f'<cylinder><radius>{_number(part.radius)}</radius><length>{_number(tall)}</length></cylinder>'
+        )
     else:
         shape = f'<box><size>{_numbers(2 * part.half_x, 2 * part.half_y, tall)}</size></box>'
     pose = f'<pose>{_numbers(part.x, part.y, (part.z_min + part.z_max) / 2, 0, 0, part.yaw)}</pose>'
@@ -104,5 +114,7 @@ def _piece(part, color):
 
 def _carpet(carpet):
     points = ''.join(f'<point>{_numbers(*point)}</point>' for point in carpet.polygon)
-    return (f'        <visual name="visual"><geometry><polyline>{points}<height>{CARPET_HEIGHT_M}</height></polyline>'
-            f'</geometry>{_material(COLORS["carpets"])}</visual>\n')
+    return (
+        f'        <visual name="visual"><geometry><polyline>{points}<height>{CARPET_HEIGHT_M}</height>'
+        f'</polyline></geometry>{_material(COLORS["carpets"])}</visual>\n'
+    )

@@ -60,14 +60,26 @@ def draw_layout(layout, path, robot=None):
     """Write a PNG of a layout: solids, soft things, carpets, edges, start, and the name of each element."""
     robot = robot or load_robot()
     course = survey(layout, robot)
-    figure = Figure(figsize=(12, 12 * np.ptp(layout.floor[:, 1]) / np.ptp(layout.floor[:, 0])), layout='constrained')
+    figure = Figure(
+        figsize=(12, 12 * np.ptp(layout.floor[:, 1]) / np.ptp(layout.floor[:, 0])), layout='constrained'
+    )
     axes = figure.add_subplot(aspect='equal')
     axes.add_patch(Polygon(layout.floor, facecolor='#fbf8f0', edgecolor='none'))
     for carpet in layout.carpets:
         axes.add_patch(Polygon(carpet.polygon, facecolor='#e7d9c4', edgecolor='none'))
     for part in sorted(primitives(layout), key=lambda part: -part.z_min):
-        color = '#cfd8dc' if part.z_min > robot.lidar.z else (          # overhead, low, soft, solid
-            '#b71c1c' if part.z_max <= robot.lidar.z and not part.soft else '#d59a6a' if part.soft else '#455a64')
+        color = (
+            '#cfd8dc'
+            if part.z_min > robot.lidar.z
+            # overhead, low, soft, solid
+            else (
+                '#b71c1c'
+                if part.z_max <= robot.lidar.z and not part.soft
+                else '#d59a6a'
+                if part.soft
+                else '#455a64'
+            )
+        )
         patch = Circle((part.x, part.y), part.radius) if part.kind == 'cylinder' else Polygon(part.corners())
         patch.set(facecolor=color, edgecolor='none')
         axes.add_patch(patch)
@@ -75,7 +87,9 @@ def draw_layout(layout, path, robot=None):
         axes.plot(*line.T, color='#2e7d32', linewidth=1.0)
     x, y, yaw = layout.start
     axes.add_patch(Circle((x, y), robot.body.radius, fill=False, color='#1565c0'))
-    axes.plot([x, x + robot.body.radius * np.cos(yaw)], [y, y + robot.body.radius * np.sin(yaw)], color='#1565c0')
+    axes.plot(
+        [x, x + robot.body.radius * np.cos(yaw)], [y, y + robot.body.radius * np.sin(yaw)], color='#1565c0'
+    )
     named = {}
     for part in primitives(layout):
         named.setdefault(part.element, []).append((part.x, part.y))

@@ -7,23 +7,30 @@ import sys
 from xml.etree import ElementTree
 
 import numpy as np
-from oomwoo_sim_support import generate
 from oomwoo_sim_support.layout import layout_from_dict, LayoutError, load_layout
 from oomwoo_sim_support.layout_primitives import primitives
 from oomwoo_sim_support.layout_sdf import layout_sdf
 import pytest
+
+from oomwoo_sim_support import generate
 
 ROOT = generate.source_tree(Path(__file__).parent)
 MAPS, WORLDS = ROOT / generate.MAPS, ROOT / generate.WORLDS
 LAYOUTS = sorted((ROOT / generate.LAYOUTS).glob('*.yaml'))
 NAMES = [path.stem for path in LAYOUTS]
 MIXED = {
-    'name': 'a "mixed" & odd <world>', 'start': [0, -1, 0], 'floor': [[-2, -2], [2, -2], [2, 2], [-2, 2]],
-    'walls': [{'name': 'room', 'points': [[-2, -2], [2, -2], [2, 2], [-2, 2]], 'closed': True, 'z': [0, 0.5]}],
+    'name': 'a "mixed" & odd <world>',
+    'start': [0, -1, 0],
+    'floor': [[-2, -2], [2, -2], [2, 2], [-2, 2]],
+    'walls': [
+        {'name': 'room', 'points': [[-2, -2], [2, -2], [2, 2], [-2, 2]], 'closed': True, 'z': [0, 0.5]}
+    ],
     'boxes': [{'name': 'crate & lid', 'center': [1, 0.5], 'size': [0.4, 0.2], 'yaw': 30, 'z': [0.1, 0.3]}],
     'cylinders': [{'name': 'leg', 'center': [-1, 1], 'radius': 0.05}],
     'soft': [{'name': 'curtain', 'points': [[-1, 0], [0, 0]], 'z': [0.05, 2]}],
-    'carpets': [{'name': 'rug', 'polygon': [[1, -1], [1.5, -1], [1.5, 0]]}], 'dock': {'pose': [-1.9, -1.5, 0]}}
+    'carpets': [{'name': 'rug', 'polygon': [[1, -1], [1.5, -1], [1.5, 0]]}],
+    'dock': {'pose': [-1.9, -1.5, 0]},
+}
 
 
 def sdf(raw=MIXED):
@@ -54,7 +61,9 @@ def test_a_changed_layout_a_touched_file_and_a_stray_one_are_reported(tmp_path, 
     assert generate.main([*arguments, '--check']) == 1
     assert 'own.world: is missing' in capsys.readouterr().out
     assert generate.main(arguments) == 0 and generate.main([*arguments, '--check']) == 0
-    own.write_text(text + '# a comment changes no shape, and still the files do not say what they were made from\n')
+    own.write_text(
+        text + '# a comment changes no shape, and still the files do not say what they were made from\n'
+    )
     assert generate.main([*arguments, '--check']) == 1
     assert 'own.yaml: is older than its layout' in capsys.readouterr().out
     assert generate.main(arguments) == 0
@@ -113,11 +122,15 @@ def test_every_element_is_a_static_model_with_its_pieces():
     models = {model.get('name'): model for model in world.findall('model')}
     assert set(models) == {'ground_plane', 'room', 'crate & lid', 'leg', 'curtain', 'rug', 'dock'}
     assert all(model.findtext('static') == 'true' for model in models.values())
-    counts = {name: (len(list(m.iter('collision'))), len(list(m.iter('visual')))) for name, m in models.items()}
+    counts = {
+        name: (len(list(m.iter('collision'))), len(list(m.iter('visual')))) for name, m in models.items()
+    }
     assert counts == {'ground_plane': (1, 1), 'room': (4, 4), 'crate & lid': (1, 1), 'leg': (1, 1),
                       'curtain': (0, 1), 'rug': (0, 1), 'dock': (3, 4)}
     crate = models['crate & lid'].find('link/collision')
-    assert np.array(crate.findtext('pose').split(), dtype=float) == pytest.approx([1, 0.5, 0.2, 0, 0, 0.523599])
+    assert np.array(crate.findtext('pose').split(), dtype=float) == pytest.approx(
+        [1, 0.5, 0.2, 0, 0, 0.523599]
+    )
     assert crate.findtext('geometry/box/size').split() == ['0.4', '0.2', '0.2']
     leg = models['leg'].find('link/collision/geometry/cylinder')
     assert (leg.findtext('radius'), leg.findtext('length')) == ('0.05', '0.4')
@@ -149,10 +162,13 @@ def check_sdf(*paths):
             'lib = ctypes.CDLL(sys.argv[1])\n'
             'print([lib.cmdCheck(path.encode()) == 0 for path in sys.argv[2:]])')
     ended = subprocess.run(
-        [sys.executable, '-c', code, sdformat(), *map(str, paths)], capture_output=True, text=True, timeout=60)
+        [sys.executable, '-c', code, sdformat(), *map(str, paths)], capture_output=True, text=True, timeout=60
+    )
     assert ended.returncode == 0, ended.stderr
     verdicts = ended.stdout.splitlines()[-1]
-    return dict(zip(paths, [word == 'True' for word in verdicts.strip('[]').split(', ')])), ended.stdout + ended.stderr
+    return dict(
+        zip(paths, [word == 'True' for word in verdicts.strip('[]').split(', ')], strict=True)
+    ), ended.stdout + ended.stderr
 
 
 @pytest.mark.skipif(sdformat() is None, reason='libsdformat14 is not installed')

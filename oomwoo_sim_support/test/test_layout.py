@@ -2,7 +2,8 @@
 import copy
 import math
 
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 import numpy as np
 from oomwoo_sim_support.layout import layout_from_dict, layout_names, LayoutError, load_layout
 from oomwoo_sim_support.layout_fields import polygon_crossing, polygon_holds
@@ -48,7 +49,11 @@ def refusal(raw):
 def test_a_layout_holds_what_the_file_says():
     layout = layout_from_dict(room())
     assert layout.start == (0.5, 0.5, pytest.approx(math.pi / 2))
-    assert layout.walls[0].closed and layout.walls[0].thickness == 0.05 and layout.walls[0].points.shape == (4, 2)
+    assert (
+        layout.walls[0].closed
+        and layout.walls[0].thickness == 0.05
+        and layout.walls[0].points.shape == (4, 2)
+    )
     assert layout.boxes[0].yaw == pytest.approx(math.pi / 4) and layout.boxes[0].z == (0.0, 0.2)
     assert layout.cylinders[0].z == (0.0, 0.4)
     assert (layout.arcs[0].start, layout.arcs[0].stop) == (0.0, pytest.approx(math.pi))
@@ -57,11 +62,30 @@ def test_a_layout_holds_what_the_file_says():
     assert layout.narrow_gaps[0].between == ('crate', 'leg')
 
 
-@pytest.mark.parametrize('path', [
-    ('name',), ('start',), ('floor',), ('walls', 0, 'name'), ('walls', 0, 'points'), ('boxes', 0, 'name'),
-    ('boxes', 0, 'center'), ('boxes', 0, 'size'), ('cylinders', 0, 'center'), ('cylinders', 0, 'radius'),
-    ('arcs', 0, 'center'), ('arcs', 0, 'radius'), ('arcs', 0, 'from'), ('arcs', 0, 'to'), ('soft', 0, 'points'),
-    ('carpets', 0, 'polygon'), ('dock', 'pose'), ('narrow_gaps', 0, 'between'), ('narrow_gaps', 0, 'width')])
+@pytest.mark.parametrize(
+    'path',
+    [
+        ('name',),
+        ('start',),
+        ('floor',),
+        ('walls', 0, 'name'),
+        ('walls', 0, 'points'),
+        ('boxes', 0, 'name'),
+        ('boxes', 0, 'center'),
+        ('boxes', 0, 'size'),
+        ('cylinders', 0, 'center'),
+        ('cylinders', 0, 'radius'),
+        ('arcs', 0, 'center'),
+        ('arcs', 0, 'radius'),
+        ('arcs', 0, 'from'),
+        ('arcs', 0, 'to'),
+        ('soft', 0, 'points'),
+        ('carpets', 0, 'polygon'),
+        ('dock', 'pose'),
+        ('narrow_gaps', 0, 'between'),
+        ('narrow_gaps', 0, 'width'),
+    ],
+)
 def test_a_missing_field_is_named(path):
     message = refusal(room(*path, drop=True))
     assert message.startswith('my.yaml: ') and f'field {path[-1]!r} is missing' in message
@@ -73,56 +97,86 @@ def test_a_missing_field_is_named(path):
     ('soft', 0, 'friction'), ('carpets', 0, 'z'), ('dock', 'yaw'), ('narrow_gaps', 0, 'why')])
 def test_an_unknown_field_is_named(path):
     message = refusal(room(*path, value=1))
-    assert message.startswith('my.yaml: ') and f'unknown field {path[-1]!r}' in message and 'known:' in message
+    assert (
+        message.startswith('my.yaml: ') and f'unknown field {path[-1]!r}' in message and 'known:' in message
+    )
 
 
-@pytest.mark.parametrize(('path', 'value', 'words'), [
-    (('name',), '', 'name: expected a name'),
-    (('name',), 5, 'name: expected a name'),
-    (('start',), [0.5, 0.5], 'start: expected [x, y, yaw]'),
-    (('start',), 'here', 'start: expected [x, y, yaw]'),
-    (('start',), [0.5, math.nan, 0], 'start: must be finite'),
-    (('start',), [9, 9, 0], 'start: [9.0, 9.0] is outside the floor'),
-    (('start',), [2.0, 2.0, 0], "start: [2.0, 2.0] is inside 'crate'"),
-    (('floor',), [[0, 0], [4, 0]], 'floor: expected a list of at least 3 points'),
-    (('floor',), [[0, 0], [4, 3], [4, 0], [0, 3]], 'floor: sides 0 and 2 cross'),
-    (('floor',), [[0, 0], [4, 0], [4, 3], [0, 3], [0, 0]], 'floor: the last point repeats the first'),
-    (('floor',), [[0, 0], [4, 0], [4, 0], [0, 3]], 'floor: points 1 and 2 are the same'),
-    (('floor',), [[0, 0], [4, 0], [2, 0]], 'floor: sides 0 and 1 cross or touch'),
-    (('floor',), [[0, 0], [1e9, 0], [4, 3]], 'floor: point 1: must lie within 200 m'),
-    (('walls', 0, 'points'), [[0, 0]], "walls[0] 'outer': points: expected a list of at least 2"),
-    (('walls', 0, 'points'), [[0, 0], [1, 0]], "walls 'outer': points: a closed line needs at least three"),
-    (('walls', 0, 'points'), [[0, 0], [1, 0], [1, 1], [0, 0]], "walls 'outer': points: the last repeats the first"),
-    (('walls', 0, 'points'), [[0, 0], [0, 0], [1, 1]], "walls[0] 'outer': points: points 0 and 1 are the same"),
-    (('walls', 0, 'points'), [[0, 0], [1, '2']], "walls[0] 'outer': points: point 1: expected a number, got '2'"),
-    (('walls', 0, 'closed'), 'yes', "walls[0] 'outer': closed: expected true or false"),
-    (('walls', 0, 'thickness'), 0, "walls[0] 'outer': thickness: must be greater than zero"),
-    (('walls', 0, 'name'), '', 'walls[0]'),
-    (('boxes', 0, 'size'), [0.5, 0.0], "boxes[0] 'crate': size: must be greater than zero"),
-    (('boxes', 0, 'size'), [0.5, -1], "boxes[0] 'crate': size: must be greater than zero"),
-    (('boxes', 0, 'size'), 0.5, "boxes[0] 'crate': size: expected [length, width]"),
-    (('boxes', 0, 'yaw'), True, "boxes[0] 'crate': yaw: expected a number, got True"),
-    (('boxes', 0, 'z'), [0.4, 0.1], "boxes[0] 'crate': z: top 0.1 must be above bottom 0.4"),
-    (('boxes', 0, 'z'), [0.1, 0.1], "boxes[0] 'crate': z: top 0.1 must be above"),
-    (('boxes', 0, 'z'), [-0.1, 0.1], "boxes[0] 'crate': z: bottom -0.1 is below the floor"),
-    (('boxes', 0, 'center'), [1, None], "boxes[0] 'crate': center: expected a number, got None"),
-    (('boxes', 0), 'crate', 'boxes[0]: expected a mapping'),
-    (('boxes',), {'name': 'crate'}, 'boxes: expected a list'),
-    (('boxes', 0, 'name'), 'leg', "cylinders 'leg': name: is already that of one of the boxes"),
-    (('boxes', 0, 'name'), 'dock', "boxes 'dock': name: is already that of one of the dock"),
-    (('cylinders', 0, 'radius'), math.inf, "cylinders[0] 'leg': radius: must be finite"),
-    (('cylinders', 0, 'radius'), 0, "cylinders[0] 'leg': radius: must be greater than zero"),
-    (('arcs', 0, 'to'), 0, "arcs 'bay': to: must lie above"),
-    (('arcs', 0, 'to'), 400, "arcs 'bay': to: must lie above"),
-    (('arcs', 0, 'thickness'), 0.8, "arcs 'bay': thickness: must be less than twice the radius"),
-    (('carpets', 0, 'polygon'), [[0, 0], [1, 1], [1, 0], [0, 1]], "carpets[0] 'rug': polygon: sides 0 and 2 cross"),
-    (('carpets', 0, 'friction'), 0, "carpets[0] 'rug': friction: must be greater than zero"),
-    (('dock', 'pose'), [1, 2], 'dock: pose: expected [x, y, yaw]'),
-    (('dock', 'width'), 0, 'dock: width: must be greater than zero'),
-    (('dock',), [1, 2, 3], 'dock: expected a mapping'),
-    (('narrow_gaps', 0, 'between'), ['leg'], 'narrow_gaps[0]: between: expected [name, name]'),
-    (('narrow_gaps', 0, 'between'), ['leg', 'nobody'], "narrow_gaps[0]: between: there is no element 'nobody'"),
-    (('based_on',), 'no_such_layout', 'no_such_layout: no such layout')])
+@pytest.mark.parametrize(
+    ('path', 'value', 'words'),
+    [
+        (('name',), '', 'name: expected a name'),
+        (('name',), 5, 'name: expected a name'),
+        (('start',), [0.5, 0.5], 'start: expected [x, y, yaw]'),
+        (('start',), 'here', 'start: expected [x, y, yaw]'),
+        (('start',), [0.5, math.nan, 0], 'start: must be finite'),
+        (('start',), [9, 9, 0], 'start: [9.0, 9.0] is outside the floor'),
+        (('start',), [2.0, 2.0, 0], "start: [2.0, 2.0] is inside 'crate'"),
+        (('floor',), [[0, 0], [4, 0]], 'floor: expected a list of at least 3 points'),
+        (('floor',), [[0, 0], [4, 3], [4, 0], [0, 3]], 'floor: sides 0 and 2 cross'),
+        (('floor',), [[0, 0], [4, 0], [4, 3], [0, 3], [0, 0]], 'floor: the last point repeats the first'),
+        (('floor',), [[0, 0], [4, 0], [4, 0], [0, 3]], 'floor: points 1 and 2 are the same'),
+        (('floor',), [[0, 0], [4, 0], [2, 0]], 'floor: sides 0 and 1 cross or touch'),
+        (('floor',), [[0, 0], [1e9, 0], [4, 3]], 'floor: point 1: must lie within 200 m'),
+        (('walls', 0, 'points'), [[0, 0]], "walls[0] 'outer': points: expected a list of at least 2"),
+        (
+            ('walls', 0, 'points'),
+            [[0, 0], [1, 0]],
+            "walls 'outer': points: a closed line needs at least three",
+        ),
+        (
+            ('walls', 0, 'points'),
+            [[0, 0], [1, 0], [1, 1], [0, 0]],
+            "walls 'outer': points: the last repeats the first",
+        ),
+        (
+            ('walls', 0, 'points'),
+            [[0, 0], [0, 0], [1, 1]],
+            "walls[0] 'outer': points: points 0 and 1 are the same",
+        ),
+        (
+            ('walls', 0, 'points'),
+            [[0, 0], [1, '2']],
+            "walls[0] 'outer': points: point 1: expected a number, got '2'",
+        ),
+        (('walls', 0, 'closed'), 'yes', "walls[0] 'outer': closed: expected true or false"),
+        (('walls', 0, 'thickness'), 0, "walls[0] 'outer': thickness: must be greater than zero"),
+        (('walls', 0, 'name'), '', 'walls[0]'),
+        (('boxes', 0, 'size'), [0.5, 0.0], "boxes[0] 'crate': size: must be greater than zero"),
+        (('boxes', 0, 'size'), [0.5, -1], "boxes[0] 'crate': size: must be greater than zero"),
+        (('boxes', 0, 'size'), 0.5, "boxes[0] 'crate': size: expected [length, width]"),
+        (('boxes', 0, 'yaw'), True, "boxes[0] 'crate': yaw: expected a number, got True"),
+        (('boxes', 0, 'z'), [0.4, 0.1], "boxes[0] 'crate': z: top 0.1 must be above bottom 0.4"),
+        (('boxes', 0, 'z'), [0.1, 0.1], "boxes[0] 'crate': z: top 0.1 must be above"),
+        (('boxes', 0, 'z'), [-0.1, 0.1], "boxes[0] 'crate': z: bottom -0.1 is below the floor"),
+        (('boxes', 0, 'center'), [1, None], "boxes[0] 'crate': center: expected a number, got None"),
+        (('boxes', 0), 'crate', 'boxes[0]: expected a mapping'),
+        (('boxes',), {'name': 'crate'}, 'boxes: expected a list'),
+        (('boxes', 0, 'name'), 'leg', "cylinders 'leg': name: is already that of one of the boxes"),
+        (('boxes', 0, 'name'), 'dock', "boxes 'dock': name: is already that of one of the dock"),
+        (('cylinders', 0, 'radius'), math.inf, "cylinders[0] 'leg': radius: must be finite"),
+        (('cylinders', 0, 'radius'), 0, "cylinders[0] 'leg': radius: must be greater than zero"),
+        (('arcs', 0, 'to'), 0, "arcs 'bay': to: must lie above"),
+        (('arcs', 0, 'to'), 400, "arcs 'bay': to: must lie above"),
+        (('arcs', 0, 'thickness'), 0.8, "arcs 'bay': thickness: must be less than twice the radius"),
+        (
+            ('carpets', 0, 'polygon'),
+            [[0, 0], [1, 1], [1, 0], [0, 1]],
+            "carpets[0] 'rug': polygon: sides 0 and 2 cross",
+        ),
+        (('carpets', 0, 'friction'), 0, "carpets[0] 'rug': friction: must be greater than zero"),
+        (('dock', 'pose'), [1, 2], 'dock: pose: expected [x, y, yaw]'),
+        (('dock', 'width'), 0, 'dock: width: must be greater than zero'),
+        (('dock',), [1, 2, 3], 'dock: expected a mapping'),
+        (('narrow_gaps', 0, 'between'), ['leg'], 'narrow_gaps[0]: between: expected [name, name]'),
+        (
+            ('narrow_gaps', 0, 'between'),
+            ['leg', 'nobody'],
+            "narrow_gaps[0]: between: there is no element 'nobody'",
+        ),
+        (('based_on',), 'no_such_layout', 'no_such_layout: no such layout'),
+    ],
+)
 def test_a_bad_value_is_refused_with_element_and_field(path, value, words):
     assert words in refusal(room(*path, value=value))
 
@@ -132,12 +186,29 @@ def test_a_file_that_holds_no_mapping_is_refused(raw):
     assert refusal(raw).startswith('my.yaml: expected a mapping')
 
 
-@given(st.recursive(
-    st.none() | st.booleans() | st.floats() | st.text(max_size=4) | st.integers(),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner, max_size=3), max_leaves=6),
-    st.sampled_from([
-        (), ('start',), ('floor',), ('walls',), ('walls', 0), ('walls', 0, 'points'), ('boxes', 0, 'size'),
-        ('arcs', 0, 'from'), ('soft', 0, 'z'), ('carpets', 0, 'polygon'), ('dock',), ('narrow_gaps',)]))
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.floats() | st.text(max_size=4) | st.integers(),
+        lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+        max_leaves=6,
+    ),
+    st.sampled_from(
+        [
+            (),
+            ('start',),
+            ('floor',),
+            ('walls',),
+            ('walls', 0),
+            ('walls', 0, 'points'),
+            ('boxes', 0, 'size'),
+            ('arcs', 0, 'from'),
+            ('soft', 0, 'z'),
+            ('carpets', 0, 'polygon'),
+            ('dock',),
+            ('narrow_gaps',),
+        ]
+    ),
+)
 def test_nothing_but_a_layout_error_comes_out(value, path):
     raw = room(*path, value=value) if path else value
     try:

@@ -1,7 +1,8 @@
 """Gaps: every bottleneck is found with its exact width, and nothing that only narrows is called one."""
 import math
 
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from oomwoo_sim_support.layout import layout_from_dict
 from oomwoo_sim_support.layout_gaps import find_gaps, main, undeclared_gaps
 import pytest
@@ -24,9 +25,14 @@ def world(turned=0.0, **elements):
                 entry['yaw'] = entry.get('yaw', 0) + turned
             if kind == 'arcs':
                 entry['from'], entry['to'] = entry['from'] + turned, entry['to'] + turned
-    return layout_from_dict({
-        'name': 'world', 'start': [*turn([0, -5]), 0], 'floor': [turn(p) for p in ([-9, -9], [9, -9], [9, 9], [-9, 9])],
-        **elements})
+    return layout_from_dict(
+        {
+            'name': 'world',
+            'start': [*turn([0, -5]), 0],
+            'floor': [turn(p) for p in ([-9, -9], [9, -9], [9, 9], [-9, 9])],
+            **elements,
+        }
+    )
 
 
 def gaps(layout, width=0.45):
@@ -60,9 +66,14 @@ def test_two_legs(turned, width, radius, other):
 
 
 def test_a_leg_by_a_wall_and_by_a_corner_of_a_box():
-    layout = world(walls=[wall('wall', (-2, 0), (2, 0))], boxes=[
-        {'name': 'box', 'center': [1.5, 0.8], 'size': [1, 1]}], cylinders=[
-        {'name': 'leg', 'center': [0.7, 0.15], 'radius': 0.02}, {'name': 'stand', 'center': [0.7, 1.6], 'radius': 0.02}])
+    layout = world(
+        walls=[wall('wall', (-2, 0), (2, 0))],
+        boxes=[{'name': 'box', 'center': [1.5, 0.8], 'size': [1, 1]}],
+        cylinders=[
+            {'name': 'leg', 'center': [0.7, 0.15], 'radius': 0.02},
+            {'name': 'stand', 'center': [0.7, 1.6], 'radius': 0.02},
+        ],
+    )
     assert gaps(layout) == {
         ('leg', 'wall'): pytest.approx(0.08), ('box', 'wall'): pytest.approx(0.25),
         ('box', 'leg'): pytest.approx(math.hypot(0.3, 0.15) - 0.02),
@@ -93,9 +104,13 @@ def test_a_bay_that_is_wider_inside_has_a_narrow_mouth_and_an_open_one_has_none(
 
 
 def test_what_stands_between_two_things_closes_their_gap():
-    layout = world(boxes=[
-        {'name': 'a', 'center': [-0.2, 0], 'size': [0.2, 0.2]}, {'name': 'b', 'center': [0.2, 0], 'size': [0.2, 0.2]},
-        {'name': 'plug', 'center': [0, 0], 'size': [0.2, 0.2]}])
+    layout = world(
+        boxes=[
+            {'name': 'a', 'center': [-0.2, 0], 'size': [0.2, 0.2]},
+            {'name': 'b', 'center': [0.2, 0], 'size': [0.2, 0.2]},
+            {'name': 'plug', 'center': [0, 0], 'size': [0.2, 0.2]},
+        ]
+    )
     assert gaps(layout) == {}
 
 
@@ -118,8 +133,10 @@ def test_only_a_gap_that_is_declared_with_its_width_is_on_purpose():
 
 def test_the_command_prints_each_gap_and_strict_fails_on_an_accidental_one(tmp_path, capsys):
     own = tmp_path / 'own.yaml'
-    own.write_text('name: own\nstart: [0, -1, 0]\nfloor: [[-2, -2], [2, -2], [2, 2], [-2, 2]]\n'
-                   'cylinders:\n- {name: a, center: [0, 0], radius: 0.1}\n- {name: b, center: [0.5, 0], radius: 0.1}\n')
+    own.write_text(
+        'name: own\nstart: [0, -1, 0]\nfloor: [[-2, -2], [2, -2], [2, 2], [-2, 2]]\n'
+        'cylinders:\n- {name: a, center: [0, 0], radius: 0.1}\n- {name: b, center: [0.5, 0], radius: 0.1}\n'
+    )
     assert main([str(own)]) == 0
     assert '0.3000 m (0.86 robots)  at (+0.25, +0.00)  a - b  NOT DECLARED' in capsys.readouterr().out
     assert main([str(own), '--strict']) == 1

@@ -1,7 +1,8 @@
 """The map of a layout is what a LiDAR at the scan height would draw."""
 import math
 
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 import numpy as np
 from oomwoo_localization.grids import load_map
 from oomwoo_sim_support.generate import map_files
@@ -91,8 +92,12 @@ def test_wall_faces_lie_where_they_should_at_any_resolution(resolution):
 
 
 def test_a_map_file_is_the_grid_when_read_back(tmp_path):
-    (tmp_path / 'contour_torture.yaml').write_bytes(map_files(load_layout('contour_torture'))['contour_torture.yaml'])
-    (tmp_path / 'contour_torture.pgm').write_bytes(map_files(load_layout('contour_torture'))['contour_torture.pgm'])
+    (tmp_path / 'contour_torture.yaml').write_bytes(
+        map_files(load_layout('contour_torture'))['contour_torture.yaml']
+    )
+    (tmp_path / 'contour_torture.pgm').write_bytes(
+        map_files(load_layout('contour_torture'))['contour_torture.pgm']
+    )
     loaded = load_map(tmp_path / 'contour_torture.yaml')
     grid = layout_grid(load_layout('contour_torture'))
     assert np.array_equal(loaded.cells, grid.cells) and loaded.resolution == 0.025

@@ -1,10 +1,16 @@
 """The normal form of a layout: every shape of the file and nothing else is covered by the primitives."""
 import math
 
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 import numpy as np
 from oomwoo_sim_support.layout import layout_from_dict, layout_names, load_layout
-from oomwoo_sim_support.layout_primitives import ARC_SAGITTA_M, Primitive, primitives, solid_distance
+from oomwoo_sim_support.layout_primitives import (
+    ARC_SAGITTA_M,
+    Primitive,
+    primitives,
+    solid_distance,
+)
 import pytest
 
 coordinates = st.floats(-2, 2)
@@ -12,26 +18,42 @@ coordinates = st.floats(-2, 2)
 
 def world(**elements):
     """Return a layout of some elements on a wide floor, started in a far corner."""
-    return layout_from_dict({
-        'name': 'world', 'start': [-9, -9, 0], 'floor': [[-10, -10], [10, -10], [10, 10], [-10, 10]], **elements})
+    return layout_from_dict(
+        {
+            'name': 'world',
+            'start': [-9, -9, 0],
+            'floor': [[-10, -10], [10, -10], [10, 10], [-10, 10]],
+            **elements,
+        }
+    )
 
 
 def to_segments(points, line):
     """Return (N,) distances from points to a polyline."""
     best = np.full(len(points), np.inf)
-    for a, b in zip(line[:-1], line[1:]):
+    for a, b in zip(line[:-1], line[1:], strict=True):
         along = np.clip((points - a) @ (b - a) / ((b - a) @ (b - a)), 0, 1)
         best = np.minimum(best, np.linalg.norm(points - (a + along[:, None] * (b - a)), axis=1))
     return best
 
 
-@given(coordinates, coordinates, st.floats(-7, 7), st.floats(0.02, 1), st.floats(0.02, 1), coordinates, coordinates)
+@given(
+    coordinates,
+    coordinates,
+    st.floats(-7, 7),
+    st.floats(0.02, 1),
+    st.floats(0.02, 1),
+    coordinates,
+    coordinates,
+)
 def test_distance_to_a_box_is_that_to_its_outline(x, y, yaw, half_x, half_y, px, py):
     box = Primitive('b', 'box', x, y, yaw, half_x, half_y, 0, 1)
     corners = box.corners()
     to_outline = to_segments(np.array([[px, py]]), np.vstack([corners, corners[:1]]))[0]
     assert abs(box.signed_distance([[px, py]])[0]) == pytest.approx(to_outline, abs=1e-9)
-    inside = np.array([px - x, py - y]) @ np.array([[math.cos(yaw), -math.sin(yaw)], [math.sin(yaw), math.cos(yaw)]])
+    inside = np.array([px - x, py - y]) @ np.array(
+        [[math.cos(yaw), -math.sin(yaw)], [math.sin(yaw), math.cos(yaw)]]
+    )
     if to_outline > 1e-9:
         assert (box.signed_distance([[px, py]])[0] < 0) == bool(np.all(np.abs(inside) < [half_x, half_y]))
 
@@ -47,7 +69,9 @@ def test_a_wall_covers_all_within_half_its_thickness_and_little_more(points, thi
     parts = primitives(layout)
     assert all(part.soft == soft and part.element == 'wall' for part in parts)
     rng = np.random.default_rng(3)
-    middle = line[:-1].repeat(60, axis=0) + rng.random((60 * (len(line) - 1), 1)) * np.diff(line, axis=0).repeat(60, axis=0)
+    middle = line[:-1].repeat(60, axis=0) + rng.random((60 * (len(line) - 1), 1)) * np.diff(
+        line, axis=0
+    ).repeat(60, axis=0)
     near = middle + rng.uniform(-1, 1, middle.shape) * thickness
     away, covered = to_segments(near, line), solid_distance(parts, near)
     beyond_an_end = np.zeros(len(near), dtype=bool)
@@ -86,7 +110,12 @@ def test_an_arc_stays_within_two_millimetres_of_its_circles(radius, start, sweep
     assert np.all(at(outer + 2 * ARC_SAGITTA_M) > 0)
     if sweep < 300:
         opposite = math.radians(start + sweep / 2 + 180)
-        assert solid_distance(parts, [[0.3 + radius * math.cos(opposite), -0.2 + radius * math.sin(opposite)]])[0] > 0.01
+        assert (
+            solid_distance(parts, [[0.3 + radius * math.cos(opposite), -0.2 + radius * math.sin(opposite)]])[
+                0
+            ]
+            > 0.01
+        )
 
 
 def test_the_dock_is_a_bay_forty_centimetres_wide_that_opens_forwards():
@@ -94,7 +123,9 @@ def test_the_dock_is_a_bay_forty_centimetres_wide_that_opens_forwards():
     depth = 0.33
     assert solid_distance(parts, [[1, 2 - depth / 2]])[0] == pytest.approx(depth / 2)
     assert solid_distance(parts, [[1, 1.99 - depth / 2 + 0.1]])[0] > 0.19
-    assert solid_distance(parts, [[0.8, 1.9], [1.2, 1.9], [1, 2 - depth]]) == pytest.approx([0, 0, 0], abs=1e-9)
+    assert solid_distance(parts, [[0.8, 1.9], [1.2, 1.9], [1, 2 - depth]]) == pytest.approx(
+        [0, 0, 0], abs=1e-9
+    )
     assert solid_distance(parts, [[1, 2.5]])[0] > 0.5
 
 
