@@ -29,5 +29,6 @@ setup(
     description='Edge cleaning: the contour follower, the edge manager and what measures them.',
     license='Apache-2.0',
     entry_points={'console_scripts': [
+        'contour_follower = oomwoo_clean.contour_follower_node:main',
     ]},
 )

@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from oomwoo_clean.contour_estimator import LEFT, look_around, measure_surface, nearest_beam, RIGHT, Surface
-from oomwoo_clean.front_guard import first_in_the_way, seen_along
+from oomwoo_clean.front_guard import first_in_the_way, polar_point, seen_along
 from oomwoo_localization.robot import load_robot
 from oomwoo_localization.scans import ScanError
 from oomwoo_localization.settings import check_settings, setting
@@ -18,6 +18,8 @@ IDLE, ALIGN, FOLLOW, ARC, LOST, HALT = 'IDLE', 'ALIGN', 'FOLLOW', 'ARC', 'LOST',
 
 # Speeds are kept such that what is ahead is this far away in time: three scans, of which braking takes one.
 _LOOK_S = 0.3
+_GAP_S = 0.5                  # without a scan for this long, what was seen before is not believed
+_ARC_SHARE = 0.6              # of the speed, while curving towards a lost surface
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,7 @@ class FollowerSettings:
     """What the contour follower can be told; every field is a parameter of its node."""
 
     side: str = setting(RIGHT, 'side on which the surface is kept', choices=(RIGHT, LEFT))
-    standoff_m: float = setting(0.23, 'body centre to surface', 'm', 0.18, 0.6)
+    standoff_m: float = setting(0.23, 'body centre to surface', 'm', 0.20, 0.6)
     reach_m: float = setting(1.0, 'surfaces farther away are not looked at', 'm', 0.3, 3.0)
     sector_behind_deg: float = setting(170.0, 'the surface is searched from this far behind the nose', 'deg', 90.0, 180.0)
     sector_ahead_deg: float = setting(20.0, '... to this far past the nose on the other side', 'deg', 0.0, 90.0)
@@ -43,6 +45,7 @@ class FollowerSettings:
     guard_margin_m: float = setting(0.03, 'gap to the body that the path along the surface must leave', 'm', 0.0, 0.2)
     guard_ahead_m: float = setting(0.06, 'way ahead along the surface in which the body must fit', 'm', 0.0, 1.0)
     stop_margin_m: float = setting(0.015, 'gap to the body at which it drives no nearer', 'm', 0.0, 0.2)
+    search_m: float = setting(3.0, 'way straight ahead in search of a first surface', 'm', 0.0, 50.0)
     coast_s: float = setting(0.35, 'time for which a surface that vanished is believed', 's', 0.0, 2.0)
     back_off_m: float = setting(0.04, 'way back after a bump', 'm', 0.0, 0.3)
     back_off_speed: float = setting(0.08, 'speed of that', 'm/s', 0.01, 0.2)
@@ -70,6 +73,11 @@ class FollowerOutput:
     blocked: bool = False
     reason: str = ''
 
+    @property
+    def surface_seen(self):
+        """Tell whether distance and bearing mean anything."""
+        return math.isfinite(self.distance_m)
+
 
 class ContourFollower:
     """
@@ -85,6 +93,11 @@ class ContourFollower:
         self.enabled = False
         self.reset()
 
+    @property
+    def bumped(self):
+        """Tell whether it stands, or backs off, because of a bump."""
+        return self._bumped
+
     def enable(self, on=True):
         """Start afresh, also after a bump, or stop. Enabling twice is the same as once."""
         if on and self.enabled and not self._bumped:
@@ -92,18 +105,29 @@ class ContourFollower:
         self.enabled = bool(on)
         self.reset()
 
+    def configure(self, settings):
+        """Take over other settings while running."""
+        if check_settings(settings).side != self.settings.side:
+            self.forget()
+        self.settings = settings
+
     def reset(self):
-        """Forget everything seen; enabled stays as it is."""
+        """Go back to how it was when it was made, but for being enabled or not."""
         self._state = IDLE
-        self._time_s = None
         self._command = (0.0, 0.0)
-        self._last_seen_s = -math.inf
-        self._nearest = None                # the surface's nearest point when last seen, moved along with the robot
-        self._curvature = 0.0
-        self._turned_rad = 0.0              # in ARC
         self._bumped = False
         self._back_left_m = 0.0
+        self._searched_m = 0.0
         self._output = FollowerOutput(0.0, 0.0, IDLE)
+        self.forget()
+
+    def forget(self):
+        """Forget what was seen, after a gap in time or with another side; a bump stays a bump."""
+        self._time_s = None
+        self._nearest = None                # the surface's nearest point when last seen, moved along with the robot
+        self._last_seen_s = -math.inf
+        self._curvature = 0.0
+        self._turned_rad = 0.0              # in ARC
 
     def step(self, scan, base_from_scan, time_s, bumper_left=False, bumper_right=False):
         """
@@ -116,20 +140,20 @@ class ContourFollower:
             self._output = FollowerOutput(0.0, 0.0, IDLE)
             return self._output
         elapsed = self._elapsed(time_s)
-        if elapsed is None:
+        if elapsed is None and not (bumper_left or bumper_right):
             return self._output
-        if bumper_left or bumper_right:
-            self._on_bump()
-        if self._bumped:
-            return self._back_off(elapsed)
-        self._move_memory(elapsed)
         try:
-            around = self._look(scan, base_from_scan)
+            around, refused = self._look(scan, base_from_scan), ''
         except ScanError as error:
-            return self._stand(LOST, f'scan not usable: {error}')
+            around, refused = None, f'scan not usable: {error}'
+        if bumper_left or bumper_right or self._bumped:
+            return self._back_off(around, elapsed or 0.0)
+        if around is None:
+            return self._drive(0.0, 0.0, LOST, reason=refused)
+        self._move_memory(elapsed)
         surface, blocked = self._choose_surface(around, time_s)
         if surface is None:
-            return self._arc(around, elapsed)
+            return self._seek(around, elapsed)
         return self._follow(around, surface, blocked)
 
     # -- steps 1 to 6: which surface, and where it is ------------------------------------------
@@ -151,15 +175,12 @@ class ContourFollower:
         seed = nearest_beam(around, -math.radians(s.sector_behind_deg), math.radians(s.sector_ahead_deg), s.reach_m)
         surface = None if seed is None else measure_surface(around, seed, s.window_m)
         surface = self._without_dropouts(surface, time_s)
-        if surface is None:
-            return None, False
-        in_the_way = self._in_the_way(around, surface)
-        if in_the_way is None:
-            self._nearest = _point(surface)
-            return surface, False
-        surface = measure_surface(around, in_the_way, s.window_m)
-        self._nearest = _point(surface)
-        return surface, True
+        blocker = self._in_the_way(around, surface)
+        if blocker is not None:
+            surface = measure_surface(around, blocker, s.window_m)
+            self._last_seen_s = time_s
+        self._nearest = None if surface is None else polar_point(surface.distance_m, surface.bearing_rad)
+        return surface, blocker is not None
 
     def _without_dropouts(self, surface, time_s):
         """Stay with the remembered surface for a moment when the scan lost it."""
@@ -178,13 +199,15 @@ class ContourFollower:
     def _in_the_way(self, around, surface):
         """Return the index of a point that the body would meet on its way along the surface, or None."""
         s = self.settings
-        off = surface.distance_m - s.standoff_m
-        start = off * np.array([math.cos(surface.bearing_rad), math.sin(surface.bearing_rad)])
+        radius = self.robot.body.radius + s.guard_margin_m
+        if surface is None:
+            linear, angular = self._command
+            curvature = angular / linear if linear > 0.01 else 0.0
+            return first_in_the_way(around.smooth, radius, s.guard_ahead_m, curvature)[1]
+        start = polar_point(surface.distance_m, surface.bearing_rad) * (1.0 - s.standoff_m / max(surface.distance_m, 1e-3))
         path = seen_along(around.smooth, start, surface.bearing_rad + math.pi / 2)
-        _, index = first_in_the_way(
-            path, self.robot.body.radius + s.guard_margin_m, s.guard_ahead_m,
-            -self._path_curvature(surface.curvature_per_m), leave_out=slice(surface.first, surface.last + 1))
-        return index
+        return first_in_the_way(path, radius, s.guard_ahead_m, -self._path_curvature(surface.curvature_per_m),
+                                leave_out=slice(surface.first, surface.last + 1))[1]
 
     def _path_curvature(self, curvature):
         """Return the curvature of the path at the standoff along a surface; 0 for one that is as good as straight."""
@@ -211,7 +234,7 @@ class ContourFollower:
         linear = self._guarded(around, min(linear, _closing_limit(distance_error, approach)), -towards)
         near = abs(distance_error) < 0.05 and abs(inner_error) < math.radians(30.0)
         state = FOLLOW if near or (self._state == FOLLOW and abs(distance_error) < 0.15) else ALIGN
-        self._turned_rad = 0.0
+        self._turned_rad = self._searched_m = 0.0
         return self._drive(linear, -towards, state, surface, blocked)
 
     def _guarded(self, around, linear, angular):
@@ -223,37 +246,42 @@ class ContourFollower:
             around.smooth, self.robot.body.radius + s.stop_margin_m, _LOOK_S * linear, angular / linear)
         return min(linear, travel / _LOOK_S)
 
-    # -- step 9: the surface vanished -----------------------------------------------------------
+    # -- step 9: no surface ---------------------------------------------------------------------
 
-    def _arc(self, around, elapsed):
-        """Curve towards where the surface was; a full circle without finding one is the end."""
+    def _seek(self, around, elapsed):
+        """Curve towards where the surface was, for a full circle; before there ever was one, go straight ahead."""
         s = self.settings
+        if self._state == IDLE or self._searched_m > 0.0:
+            if self._searched_m < s.search_m:
+                linear = self._guarded(around, s.speed, 0.0)
+                self._searched_m += max(linear * elapsed, 1e-6)
+                return self._drive(linear, 0.0, ALIGN, reason=f'nothing within {s.reach_m} m yet, going straight ahead')
+            return self._drive(0.0, 0.0, LOST, reason=f'found nothing within {s.search_m} m straight ahead')
         if self._state == LOST or self._turned_rad >= 2.0 * math.pi:
-            return self._stand(LOST, f'no surface within {s.reach_m} m')
-        self._nearest = None
-        linear = 0.6 * s.speed
+            return self._drive(0.0, 0.0, LOST, reason=f'no surface within {s.reach_m} m')
+        linear = _ARC_SHARE * s.speed
         angular = -linear / s.standoff_m
         self._turned_rad += abs(angular) * elapsed
         return self._drive(self._guarded(around, linear, angular), angular, ARC)
 
     # -- bumps and commands ---------------------------------------------------------------------
 
-    def _on_bump(self):
-        if not self._bumped:
-            self._bumped = True
-            self._back_left_m = self.settings.back_off_m
-
-    def _back_off(self, elapsed):
+    def _back_off(self, around, elapsed):
         """After a bump: back a little, then stand until enabled again."""
         s = self.settings
-        if self._command[0] < 0.0:
-            self._back_left_m -= s.back_off_speed * elapsed
-        if self._back_left_m <= 0.0:
-            return self._stand(HALT, 'bumped into something the LiDAR does not see; stands until enabled again')
-        return self._drive(-s.back_off_speed, 0.0, HALT, reason='bumped; backing off')
-
-    def _stand(self, state, reason):
-        return self._drive(0.0, 0.0, state, reason=reason)
+        if not self._bumped:
+            self._bumped = True
+            self._back_left_m = s.back_off_m
+        elif self._command[0] < 0.0:
+            self._back_left_m += self._command[0] * elapsed
+        linear = min(s.back_off_speed, self._back_left_m / _LOOK_S)
+        if around is not None:
+            behind, _ = first_in_the_way(-around.smooth, self.robot.body.radius + s.stop_margin_m, _LOOK_S * linear)
+            linear = min(linear, behind / _LOOK_S)
+        if self._back_left_m < 0.005 or linear <= 0.0:
+            self._back_left_m = 0.0
+            return self._drive(0.0, 0.0, HALT, reason='bumped into something, stands until it is enabled again')
+        return self._drive(-linear, 0.0, HALT, reason='bumped into something, backing off')
 
     def _drive(self, linear, angular, state, surface=None, blocked=False, reason=''):
         """Remember and return a command, back in the robot's own frame."""
@@ -272,8 +300,11 @@ class ContourFollower:
         before = self._time_s
         if before is not None and time_s <= before:
             return None
+        elapsed = 0.0 if before is None else time_s - before
+        if elapsed > _GAP_S:
+            self.forget()
         self._time_s = time_s
-        return 0.0 if before is None else min(time_s - before, 0.5)
+        return min(elapsed, _GAP_S)
 
     def _move_memory(self, elapsed):
         """Move the remembered point the way the last command moved the robot."""
@@ -289,7 +320,3 @@ def _closing_limit(distance_error, approach):
     if approach <= 0.0:
         return math.inf
     return max(distance_error + 0.01, 0.0) / (_LOOK_S * math.sin(min(approach, math.pi / 2)))
-
-
-def _point(surface):
-    return surface.distance_m * np.array([math.cos(surface.bearing_rad), math.sin(surface.bearing_rad)])

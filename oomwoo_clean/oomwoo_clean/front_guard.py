@@ -57,3 +57,8 @@ def seen_along(points, origin, heading_rad):
     """Return points (N, 2) in the frame whose origin is ``origin`` (2,) and whose x axis points along the heading."""
     c, s = math.cos(heading_rad), math.sin(heading_rad)
     return (points - origin) @ np.array([[c, -s], [s, c]])
+
+
+def polar_point(distance, bearing_rad):
+    """Return (2,) the point at a distance and bearing from the origin."""
+    return distance * np.array([math.cos(bearing_rad), math.sin(bearing_rad)])

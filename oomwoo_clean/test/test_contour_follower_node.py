@@ -1,0 +1,201 @@
+"""The follower's node over real DDS, against a fake scanner."""
+import math
+import os
+from pathlib import Path
+import signal
+import subprocess
+import sys
+import time
+
+from diagnostic_msgs.msg import DiagnosticStatus
+from geometry_msgs.msg import TransformStamped, Twist
+from oomwoo_localization.ros_support import LATCHED_QOS, SENSOR_QOS
+import pytest
+import rclpy
+from rclpy.executors import SingleThreadedExecutor
+from sensor_msgs.msg import LaserScan
+from std_msgs.msg import Bool, String
+from std_srvs.srv import SetBool
+from tf2_ros import StaticTransformBroadcaster
+
+BEAMS = 360
+MOUNT_X_M = 0.0745
+
+
+class Bench:
+    """The other side of the graph: a scanner at a wall on the right, and ears for what the node says."""
+
+    def __init__(self):
+        """Start publishing nothing."""
+        self.node = rclpy.create_node('bench')
+        self.executor = SingleThreadedExecutor()
+        self.executor.add_node(self.node)
+        self.scans = self.node.create_publisher(LaserScan, 'scan', SENSOR_QOS)
+        self.bumper = self.node.create_publisher(Bool, 'bumper/left', 10)
+        self.broadcaster = None
+        self.commands, self.states, self.events, self.status = [], [], [], []
+        listen = self.node.create_subscription
+        listen(Twist, 'cmd_vel', lambda m: self.commands.append((m.linear.x, m.angular.z)), 10)
+        listen(String, 'contour_follower/state', lambda m: self.states.append(m.data), LATCHED_QOS)
+        listen(String, 'contour_follower/event', lambda m: self.events.append(m.data), 10)
+        listen(DiagnosticStatus, 'contour_follower/status', self.status.append, LATCHED_QOS)
+        self.enabler = self.node.create_client(SetBool, 'contour_follower/enable')
+
+    def send_mount(self, frame='base_scan'):
+        """Tell where the scanner is."""
+        if self.broadcaster is None:
+            self.broadcaster = StaticTransformBroadcaster(self.node)
+        transform = TransformStamped()
+        transform.header.frame_id, transform.child_frame_id = 'base_footprint', frame
+        transform.header.stamp = self.node.get_clock().now().to_msg()
+        transform.transform.translation.x, transform.transform.translation.z = MOUNT_X_M, 0.088
+        transform.transform.rotation.w = 1.0
+        self.broadcaster.sendTransform(transform)
+
+    def scan(self, distance_m=0.23, frame='base_scan', age_s=0.0):
+        """Publish a scan of an endless wall straight out to the right."""
+        msg = LaserScan()
+        now = self.node.get_clock().now().nanoseconds - int(age_s * 1e9)
+        msg.header.stamp.sec, msg.header.stamp.nanosec = divmod(now, 10 ** 9)
+        msg.header.frame_id = frame
+        msg.angle_min, msg.angle_increment = -math.pi, 2.0 * math.pi / BEAMS
+        msg.range_min, msg.range_max = 0.05, 8.0
+        angles = [msg.angle_min + i * msg.angle_increment for i in range(BEAMS)]
+        msg.ranges = [distance_m / -math.sin(a) if math.sin(a) < -0.03 else math.inf for a in angles]
+        self.scans.publish(msg)
+        return msg
+
+    def spin(self, seconds, scans=True, until=lambda: False, **scan):
+        """Listen for at most ``seconds`` of wall time, publishing a scan ten times a second; True when ``until`` held."""
+        end, due = time.monotonic() + seconds, 0.0
+        while time.monotonic() < end:
+            if scans and time.monotonic() >= due:
+                self.scan(**scan)
+                due = time.monotonic() + 0.1
+            self.executor.spin_once(timeout_sec=0.02)
+            if until():
+                return True
+        return False
+
+    def enable(self, on):
+        """Call the service; return its response."""
+        assert self.enabler.wait_for_service(10.0)
+        future = self.enabler.call_async(SetBool.Request(data=on))
+        self.executor.spin_until_future_complete(future, 5.0)
+        return future.result()
+
+    def last_status(self):
+        """Return the newest status as (level, message, values)."""
+        status = self.status[-1]
+        return status.level, status.message, {pair.key: pair.value for pair in status.values}
+
+
+@pytest.fixture(scope='module')
+def domain():
+    """Keep this module's graph to itself."""
+    before = os.environ.get('ROS_DOMAIN_ID')
+    os.environ['ROS_DOMAIN_ID'] = '43'
+    rclpy.init()
+    yield
+    rclpy.try_shutdown()
+    if before is None:
+        del os.environ['ROS_DOMAIN_ID']
+    else:
+        os.environ['ROS_DOMAIN_ID'] = before
+
+
+def start(*parameters):
+    """Start the node as a process of its own."""
+    arguments = [part for parameter in parameters for part in ('-p', parameter)]
+    command = [sys.executable, '-m', 'oomwoo_clean.contour_follower_node', '--ros-args', *arguments]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=Path(__file__).parents[1])
+
+
+@pytest.fixture
+def bench(domain):
+    """Return a bench with a running, disabled node."""
+    bench = Bench()
+    process = start()
+    assert bench.enabler.wait_for_service(20.0)
+    bench.send_mount()
+    bench.process = process
+    yield bench
+    if process.poll() is None:
+        process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=10)
+    bench.executor.shutdown()
+    bench.node.destroy_node()
+
+
+def test_drives_only_while_enabled_and_bumps_once(bench):
+    bench.spin(0.6)
+    assert bench.commands == [] and bench.states[-1] == 'IDLE'
+
+    assert bench.enable(True).message == 'enabled'
+    assert bench.spin(5.0, until=lambda: bench.states[-1] == 'FOLLOW')
+    bench.spin(0.3)
+    linear, angular = bench.commands[-1]
+    assert linear == pytest.approx(0.15, abs=0.005) and angular == pytest.approx(0.0, abs=0.05)
+    assert bench.enable(True).message == 'already enabled'
+
+    bench.commands.clear()
+    bench.bumper.publish(Bool(data=True))
+    assert bench.spin(2.0, scans=False, until=lambda: bool(bench.commands))
+    assert bench.commands[0] == (0.0, 0.0)                       # at once, without a scan
+    bench.bumper.publish(Bool(data=False))
+    assert bench.spin(2.0, until=lambda: bench.commands[-1][0] < 0.0)
+    assert bench.spin(3.0, until=lambda: bench.commands[-1] == (0.0, 0.0))
+    assert bench.states[-1] == 'HALT' and bench.events == ['bump left']
+    assert bench.last_status()[2]['reason_code'] == 'BUMP'
+
+    bench.enable(True)
+    assert bench.spin(3.0, until=lambda: bench.states[-1] == 'FOLLOW')
+    bench.enable(False)
+    bench.spin(0.3)
+    assert bench.commands[-1] == (0.0, 0.0) and bench.states[-1] == 'IDLE'
+    bench.commands.clear()
+    bench.spin(0.5)
+    assert bench.commands == []
+
+
+def test_stands_on_scans_it_cannot_drive_by_and_goes_on_after(bench):
+    bench.enable(True)
+    following = lambda: bench.states[-1] == 'FOLLOW'             # noqa: E731
+    assert bench.spin(5.0, until=following)
+
+    def stands(code, **scans):
+        """Wait until the node gives the reason; it must stand then."""
+        said = bench.spin(3.0, until=lambda: bench.last_status()[2]['reason_code'] == code, **scans)
+        bench.spin(0.1, **scans)
+        return said and bench.states[-1] == 'LOST' and bench.commands[-1] == (0.0, 0.0)
+
+    assert stands('STALE_SCAN', scans=False)
+    assert 'no new scan on /scan' in bench.last_status()[1]
+    assert bench.spin(5.0, until=following)
+
+    assert stands('STALE_SCAN', age_s=2.0)                       # older than the one before: no news
+    assert bench.spin(5.0, until=following)
+
+    assert stands('NO_TRANSFORM', frame='nowhere')
+    level, message, values = bench.last_status()
+    assert "'nowhere'" in message and values['reason_code'] == 'NO_TRANSFORM' and level == DiagnosticStatus.WARN
+    assert bench.spin(5.0, until=following)
+
+    repeated = bench.scan()
+    bench.spin(0.1, scans=False)
+    bench.commands.clear()
+    for _ in range(3):
+        bench.scans.publish(repeated)
+    bench.spin(0.3, scans=False)
+    assert len(bench.commands) <= 1
+
+    bench.process.send_signal(signal.SIGTERM)
+    assert bench.spin(5.0, scans=False, until=lambda: bench.commands[-1:] == [(0.0, 0.0)])
+    assert bench.process.wait(10) == 0
+
+
+def test_refuses_a_parameter_by_name(domain):
+    process = start('standoff_m:=0.05')
+    _, errors = process.communicate(timeout=20)
+    assert process.returncode == 2
+    assert 'standoff_m' in errors
