@@ -29,6 +29,8 @@ setup(
     description='Worlds from layout files, the embedded simulator, the rehearsal and the embedded navigator.',
     license='Apache-2.0',
     entry_points={'console_scripts': [
+        'embedded_sim = oomwoo_sim_support.embedded_sim_node:main',
+        'truth_localizer = oomwoo_sim_support.truth_localizer_node:main',
         'embedded_navigator = oomwoo_sim_support.embedded_navigator_node:main',
         'map_server = oomwoo_sim_support.map_server_node:main',
     ]},
