@@ -21,6 +21,7 @@ ENDED = (DONE, STUCK, CANCELLED)
 
 # States of the contour follower in which it drives along something.
 DRIVING_STATES = ('ALIGN', 'FOLLOW', 'ARC')
+LOOK_EVERY_M = 0.05
 
 
 @dataclass(frozen=True)
@@ -109,6 +110,7 @@ class EdgeRun:
         self.segments = 0
         self.bumps = 0
         self.target = None
+        self._detour = None           # a target to be taken next, whatever is nearest
         self._goal_id = 0
         self._failures = []           # (x, y, spot) of every failed target
         self._failed_in_row = []      # (x, y) of different targets that failed since the last success
@@ -193,8 +195,10 @@ class EdgeRun:
     def _plan(self, inputs):
         if inputs.following or inputs.nav.status == 'ACTIVE':
             return
-        avoid = [(x, y) for x, y, _ in self._failures]
-        self.target = self.sweep.next_target(inputs.pose, avoid, self.settings.different_m, self._upstream)
+        self.target, self._detour = self._detour, None
+        if self.target is None:
+            self.target = self.sweep.next_target(
+                inputs.pose, self._failed_points(), self.settings.different_m, self._upstream)
         if self.target is None:
             self._enter(DONE, 'no dirty edge is left')
             return
@@ -219,7 +223,7 @@ class EdgeRun:
         self._take_in(inputs, seen, since_s)
         if not inputs.following and self._new_m == 0.0 and self._still_s < self.settings.stall_s:
             return
-        why = self._why_over(inputs)
+        why = self._why_over(inputs) or self._better_now(inputs)
         if not why:
             return
         if self._new_m >= self.settings.success_m:
@@ -253,7 +257,19 @@ class EdgeRun:
             return f'no movement for {settings.stall_s:.0f} s'
         return ''
 
+    def _better_now(self, inputs):
+        """Return the reason to leave for a stretch that is better cleaned on the way, or an empty string."""
+        if self._new_m < self.settings.success_m or self._segment_m - self._looked_m < LOOK_EVERY_M:
+            return ''
+        self._looked_m = self._segment_m
+        self._detour = self.sweep.on_the_way(
+            inputs.pose, self.target, self._failed_points(), self.settings.different_m)
+        return f'{self._detour.stretch_m:.1f} m of another edge are close by' if self._detour else ''
+
     # -- failures -----------------------------------------------------------------------------
+
+    def _failed_points(self):
+        return [(x, y) for x, y, _ in self._failures]
 
     def _attempts(self, spot):
         """Return how many targets have failed near a spot."""
@@ -305,6 +321,8 @@ class EdgeRun:
 
     def _enter(self, phase, reason):
         self.phase, self.reason = phase, reason
+        if phase != PLAN:
+            self._detour = None
         self._segment_s = 0.0
         self._events.append(reason)
         self._save = True
@@ -312,7 +330,7 @@ class EdgeRun:
     def _clear_segment(self):
         self.sweep.begin_segment()
         self._segment_s = self._segment_m = self._new_m = self._since_new_m = 0.0
-        self._still_m = self._still_s = self._lost_s = 0.0
+        self._still_m = self._still_s = self._lost_s = self._looked_m = 0.0
 
     def _orders(self):
         events, self._events = tuple(self._events), []

@@ -13,8 +13,9 @@ import numpy as np
 from scipy import ndimage
 from scipy.spatial import cKDTree
 
-from oomwoo_clean.edge_rings import extract_rings, nearest_cell, reachable_floor
-from oomwoo_localization.grids import floor_distances, GridError
+from oomwoo_clean.edge_rings import extract_rings, reachable_floor
+from oomwoo_clean.edge_targets import TargetChooser
+from oomwoo_localization.grids import GridError
 from oomwoo_localization.robot import load_robot
 from oomwoo_localization.settings import check_settings, setting
 
@@ -44,22 +45,12 @@ class EdgeSettings:
         0.30, 'full circle after driving this far on the own track', 'm', 0.05, 2.0)
     write_off_m: float = setting(
         0.15, 'length of edge given up at the beginning of a stretch that failed', 'm', 0.02, 1.0)
+    detour_m: float = setting(
+        0.5, 'a shorter stretch at most this far off the way is cleaned on the way; 0: never', 'm', 0.0, 2.0, live=False)
+    detour_min_m: float = setting(
+        0.3, '... if it is at least this long', 'm', 0.0, 5.0, live=False)
     max_cell_m: float = setting(
         0.10, 'a map with larger cells is too coarse to find edges in', 'm', 0.01, 1.0, live=False)
-
-
-@dataclass(frozen=True)
-class Target:
-    """
-    Where to start following: ``pose`` (x, y, yaw) on a ring, facing along it, obstacle on the follow side.
-
-    ``spot`` is the first dirty spot, ``stretch_m`` the dirty edge from there on, ``distance_m`` the way there.
-    """
-
-    pose: tuple
-    spot: int
-    stretch_m: float
-    distance_m: float
 
 
 @dataclass(frozen=True)
@@ -118,6 +109,8 @@ class EdgeSweep:
             grid, self.reachable, self.robot.edge_cleaning.standoff, self.settings.spot_spacing_m,
             self.settings.side)
         count = len(self.rings.points)
+        self._chooser = TargetChooser(
+            grid, self.reachable, self.rings, self.settings.detour_m, self.settings.detour_min_m)
         self._tree = cKDTree(self.rings.points) if count else None
         self.swept = np.zeros(count, dtype=bool)
         self.written_off = np.zeros(count, dtype=bool)
@@ -208,56 +201,20 @@ class EdgeSweep:
         """Return the dirty stretches, each an array of spots in driving order."""
         return self.rings.runs(self.dirty)
 
-    def next_target(self, pose, avoid=(), avoid_m=0.5, upstream=None):
+    def next_target(self, pose, avoid=(), avoid_m=0.5, upstream_m=None):
         """
         Return the :class:`Target` that is nearest along the floor, or None when no dirty edge is left.
 
-        A stretch is begun where it begins, ``upstream_m`` before its first dirty spot; a ring that is dirty
-        all round, at its nearest spot. Spots within ``avoid_m`` of a point in ``avoid`` (K, 2) do not begin
-        a target, as long as there are others. ``upstream`` (spot -> metres) replaces ``upstream_m``.
+        Spots within ``avoid_m`` of a point in ``avoid`` (K, 2) do not begin a target, as long as there are others.
+        ``upstream_m`` (spot -> metres) replaces the setting.
         """
-        upstream = upstream or (lambda spot: self.settings.upstream_m)
-        candidates = self._candidates(pose, avoid, avoid_m, upstream)
-        if not candidates and len(avoid):
-            candidates = self._candidates(pose, (), avoid_m, upstream)
-        if not candidates:
-            return None
-        return min(candidates, key=lambda target: target.distance_m)
+        upstream_m = upstream_m or (lambda spot: self.settings.upstream_m)
+        return self._chooser.next_target(self.dirty, pose, upstream_m, avoid, avoid_m)
 
-    def _candidates(self, pose, avoid, avoid_m, upstream):
-        stretches = self.stretches()
-        if not stretches:
-            return []
-        distance = self._spot_distances(pose)
-        allowed = np.ones(len(self.swept), dtype=bool)
-        for point in avoid:
-            allowed &= np.hypot(*(self.rings.points - np.asarray(point)[:2]).T) > avoid_m
-        found = []
-        for stretch in stretches:
-            usable = np.flatnonzero(allowed[stretch])
-            if len(usable) == 0:
-                continue
-            whole = self.rings.closed[self.rings.ring[stretch[0]]] and self.rings.after[stretch[-1]] == stretch[0]
-            if whole:
-                first = usable[np.argmin(distance[stretch[usable]])]
-                park = spot = int(stretch[first])
-            else:
-                first = usable[0]
-                spot = int(stretch[first])
-                park = self.rings.walk(spot, -upstream(spot))
-            length = self.rings.length[stretch].sum() if whole else self.rings.length[stretch[first:]].sum()
-            where = (*self.rings.points[park], self.rings.yaw[park])
-            found.append(Target(tuple(map(float, where)), spot, float(length), float(distance[park])))
-        return found
-
-    def _spot_distances(self, pose):
-        """Return (N,) metres along the floor from ``pose`` to every spot."""
-        start = nearest_cell(self.grid, self.reachable, pose[:2], 1.0)
-        if start is None:
-            field = np.full(self.grid.shape, np.inf)
-        else:
-            field = floor_distances(self.reachable, self.grid.resolution, [start])
-        return self.grid.lookup(field, self.rings.points, outside=np.inf)
+    def on_the_way(self, pose, target, avoid=(), avoid_m=0.5):
+        """Return a :class:`Target` that is better cleaned now, while ``target`` is followed, or None."""
+        return self._chooser.on_the_way(
+            self.dirty, pose, target, lambda spot: self.settings.upstream_m, avoid, avoid_m)
 
     def write_off(self, spot, length_m):
         """Give up the dirty edge over ``length_m`` from ``spot`` on, in driving order; return the metres."""

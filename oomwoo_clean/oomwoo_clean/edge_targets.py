@@ -1,0 +1,181 @@
+"""
+Which dirty stretch is next and where it is begun.
+
+The nearest along the floor is next, from its beginning. A ring that is dirty all round has no beginning, and it is
+left where it was entered: it is entered where the way there and on to the stretches after it is shortest. A shorter
+stretch that a longer one passes closely is cleaned on the way, which saves coming back for it.
+"""
+from dataclasses import dataclass
+
+import numpy as np
+
+from oomwoo_clean.edge_rings import nearest_cell
+from oomwoo_localization.grids import floor_distances
+
+
+LOOK_AHEAD_M = 1.0
+
+
+@dataclass(frozen=True)
+class Target:
+    """
+    Where to start following: ``pose`` (x, y, yaw) on a ring, facing along it, obstacle on the follow side.
+
+    ``spot`` is the first dirty spot, ``stretch_m`` the dirty edge from there on, ``distance_m`` the way there.
+    """
+
+    pose: tuple
+    spot: int
+    stretch_m: float
+    distance_m: float
+
+
+@dataclass(frozen=True)
+class _Stretch:
+    """Dirty ``spots`` in driving order; ``whole`` when they are a full ring; ``starts`` into them that may be used."""
+
+    spots: np.ndarray
+    whole: bool
+    starts: np.ndarray
+
+
+class TargetChooser:
+    """Chooses targets on the rings of one map; remembers distances along the floor."""
+
+    def __init__(self, grid, reachable, rings, detour_m=0.0, detour_min_m=0.0):
+        """
+        Take the map, the (rows, columns) mask of floor that can be driven on, and the :class:`Rings` on it.
+
+        Stretches of at least ``detour_min_m`` and at most ``detour_m`` off the way are cleaned on the way.
+        """
+        self._grid, self._reachable, self._rings = grid, reachable, rings
+        self._detour_m, self._detour_min_m = detour_m, detour_min_m
+        self._known = {}
+
+    def next_target(self, dirty, pose, upstream_m, avoid=(), avoid_m=0.5):
+        """
+        Return the :class:`Target` for the ``dirty`` (N,) mask from ``pose``, None when nothing is dirty.
+
+        ``upstream_m`` (spot -> metres) tells how far before a dirty spot to start. Spots within ``avoid_m`` of
+        a point in ``avoid`` (K, 2) begin no target, as long as there are others.
+        """
+        stretches = self._stretches(dirty, avoid, avoid_m)
+        usable = [stretch for stretch in stretches if len(stretch.starts)]
+        if stretches and not usable:
+            usable = stretches = self._stretches(dirty, (), avoid_m)
+        if not usable:
+            return None
+        distance = self._from_pose(pose)
+        parks = [self._park(stretch, distance, upstream_m) for stretch in usable]
+        best = int(np.argmin([distance[park] for _, park in parks]))
+        stretch, (start, park) = usable[best], parks[best]
+        others = [other for other in stretches if other is not stretch]
+        others = [other for other in others if not self._is_beside(other, stretch)]
+        if stretch.whole and others:
+            way = distance[stretch.spots[stretch.starts]] + self._onward(stretch.spots[stretch.starts], others)
+            start = int(stretch.starts[np.argmin(way)])
+            park = int(stretch.spots[start])
+        return self._target(stretch, start, park, distance)
+
+    def on_the_way(self, dirty, pose, target, upstream_m, avoid=(), avoid_m=0.5):
+        """
+        Return a :class:`Target` that had better be cleaned now, while ``target`` is being followed, or None.
+
+        That is a stretch of another ring, shorter than what is left of this one, which is nowhere nearer in the
+        next metre than it is here.
+        """
+        rings = self._rings
+        own = np.flatnonzero(rings.ring == rings.ring[target.spot])
+        gaps = np.hypot(*(rings.points[own] - pose[:2]).T)
+        here = own[np.argmin(gaps)]
+        left_m = rings.length[own[dirty[own]]].sum()
+        ahead = rings.ahead(here, LOOK_AHEAD_M)
+        for stretch in self._stretches(dirty, avoid, avoid_m):
+            length_m = rings.length[stretch.spots].sum()
+            if rings.ring[stretch.spots[0]] == rings.ring[here] or not self._detour_min_m <= length_m < left_m:
+                continue
+            if len(stretch.starts) < len(stretch.spots) or not self._is_near(stretch, pose):
+                continue
+            to = self._to_stretch(stretch)
+            if to[here] <= self._detour_m and to[here] <= to[ahead].min() + rings.length[here]:
+                distance = self._from_pose(pose)
+                return self._target(stretch, *self._park(stretch, distance, upstream_m), distance)
+        return None
+
+    def _is_near(self, stretch, pose):
+        """Tell whether a stretch begins within ``detour_m`` as the crow flies, which is quick to say."""
+        entries = stretch.spots if stretch.whole else stretch.spots[:1]
+        return np.hypot(*(self._rings.points[entries] - pose[:2]).T).min() <= self._detour_m
+
+    def _is_beside(self, other, stretch):
+        """Tell whether ``other`` will be cleaned on the way while ``stretch`` is followed."""
+        length_m = self._rings.length
+        return bool(
+            self._detour_min_m <= length_m[other.spots].sum() < length_m[stretch.spots].sum()
+            and self._to_stretch(other)[stretch.spots].min() <= self._detour_m)
+
+    def _target(self, stretch, start, park, distance):
+        length = self._rings.length[stretch.spots if stretch.whole else stretch.spots[start:]].sum()
+        pose = (*self._rings.points[park], self._rings.yaw[park])
+        return Target(tuple(map(float, pose)), int(stretch.spots[start]), float(length), float(distance[park]))
+
+    def _stretches(self, dirty, avoid, avoid_m):
+        allowed = np.ones(len(dirty), dtype=bool)
+        for point in avoid:
+            allowed &= np.hypot(*(self._rings.points - np.asarray(point)[:2]).T) > avoid_m
+        found = []
+        for spots in self._rings.runs(dirty):
+            whole = bool(self._rings.closed[self._rings.ring[spots[0]]]
+                         and self._rings.after[spots[-1]] == spots[0])
+            found.append(_Stretch(spots, whole, np.flatnonzero(allowed[spots])))
+        return found
+
+    def _park(self, stretch, distance, upstream_m):
+        """Return where a stretch is begun: the index into its spots, and the spot to park at."""
+        if stretch.whole:
+            start = stretch.starts[np.argmin(distance[stretch.spots[stretch.starts]])]
+            return int(start), int(stretch.spots[start])
+        start = int(stretch.starts[0])
+        spot = int(stretch.spots[start])
+        return start, self._rings.walk(spot, -upstream_m(spot))
+
+    # -- distances along the floor ------------------------------------------------------------
+
+    def _from_pose(self, pose):
+        """Return (N,) metres from ``pose`` to every spot."""
+        start = nearest_cell(self._grid, self._reachable, pose[:2], 1.0)
+        return np.full(len(self._rings.points), np.inf) if start is None else self._to_spots([start])
+
+    def _to_spots(self, start_cells):
+        field = floor_distances(self._reachable, self._grid.resolution, start_cells)
+        return self._grid.lookup(field, self._rings.points, outside=np.inf)
+
+    def _to_stretch(self, stretch):
+        """Return (N,) metres from every spot to where a stretch is entered: anywhere when it is whole."""
+        entries = stretch.spots if stretch.whole else stretch.spots[:1]
+        key = (int(entries[0]), len(entries))
+        if key not in self._known:
+            cells = np.rint(self._grid.points_to_cells(self._rings.points[entries])).astype(int)
+            self._known[key] = self._to_spots(cells)
+        return self._known[key]
+
+    def _onward(self, spots, others):
+        """Return the metres from each of the spots through all other stretches, always the nearest next."""
+        to = np.array([self._to_stretch(other) for other in others])
+        leave = [other.spots if other.whole else other.spots[-1:] for other in others]
+        between = np.array([[to[j][leave[i]].min() for j in range(len(others))] for i in range(len(others))])
+        after = np.array([_nearest_first(between, i) for i in range(len(others))])
+        first = np.argmin(to[:, spots], axis=0)
+        return to[first, spots] + after[first]
+
+
+def _nearest_first(between, first):
+    """Return the length of the tour from ``first`` on, always to the nearest not yet visited."""
+    left = [i for i in range(len(between)) if i != first]
+    here, total = first, 0.0
+    while left:
+        there = min(left, key=lambda i: between[here, i])
+        total += between[here, there]
+        left.remove(there)
+        here = there
+    return total
