@@ -177,6 +177,8 @@ def load_map(yaml_path):
         meta = yaml.safe_load(yaml_path.read_text(encoding='utf-8'))
     except OSError as error:
         raise GridError(f'{yaml_path}: cannot be read ({error.strerror})') from error
+    except UnicodeDecodeError as error:
+        raise GridError(f'{yaml_path}: is not text ({error})') from error
     except yaml.YAMLError as error:
         raise GridError(f'{yaml_path}: is not YAML ({error})') from error
     if not isinstance(meta, dict):
@@ -214,40 +216,40 @@ def _number(path, meta, key, default):
 
 
 def _read_image(path, yaml_path):
-    """Return grey values 0..1 and alpha 0..1 (or None), top row first."""
+    """Return the mean of the colours 0..1 and alpha 0..1 (or None), top row first."""
     try:
         with Image.open(path) as image:
             image.load()
             deep = image.mode.startswith('I')
             if not deep:
                 has_alpha = 'A' in image.getbands() or 'transparency' in image.info
-                image = image.convert('LA' if has_alpha else 'L')
+                image = image.convert('RGBA' if has_alpha else 'RGB')
             pixels = np.asarray(image, dtype=float)
     except FileNotFoundError:
         raise GridError(f'{yaml_path}: image {path} does not exist') from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise GridError(f'{yaml_path}: image {path} cannot be read ({error})') from error
-    full = 65535.0 if deep else 255.0
-    if pixels.ndim == 3:
-        return pixels[..., 0] / full, pixels[..., 1] / full
-    return pixels / full, None
+    if deep:
+        return pixels / 65535.0, None
+    return pixels[..., :3].mean(axis=2) / 255.0, pixels[..., 3] / 255.0 if has_alpha else None
 
 
 def _interpret(values, alpha, mode, negate, free_below, occupied_from):
-    shade = values if negate else 1.0 - values
+    """Return cells (rows, columns) of grey values as nav2_map_server interprets them."""
     cells = np.full(values.shape, UNKNOWN, dtype=np.int8)
     if mode == 'raw':
         raw = np.rint(values * 255.0)
         known = raw <= 100
         cells[known] = raw[known]
         return cells
+    if mode == 'trinary' and alpha is not None:
+        values = (3.0 * values + alpha) / 4.0        # Nav2 takes alpha for a fourth colour here
+    shade = values if negate else 1.0 - values
     if mode == 'scale':
         between = (shade - free_below) / (occupied_from - free_below)
-        cells[:] = np.rint(np.clip(between, 0.0, 1.0) * 98 + 1)
-        if alpha is not None:
-            cells[alpha < 1.0] = UNKNOWN
+        cells[:] = np.rint(np.clip(between, 0.0, 1.0) * 100)
     cells[shade > occupied_from] = OCCUPIED
     cells[shade < free_below] = FREE
-    if mode == 'trinary' and alpha is not None:
+    if mode == 'scale' and alpha is not None:
         cells[alpha < 1.0] = UNKNOWN
     return cells

@@ -155,6 +155,8 @@ def _load(path):
         text = path.read_text(encoding='utf-8')
     except OSError as error:
         raise RobotFileError(f'{path}: cannot be read ({error.strerror})') from error
+    except UnicodeDecodeError as error:
+        raise RobotFileError(f'{path}: is not text ({error})') from error
     try:
         raw = yaml.safe_load(text)
     except yaml.YAMLError as error:
@@ -185,7 +187,10 @@ def _build(kind, raw, where):
         elif wanted is str:
             values[name] = str(value)
         else:
-            values[name] = wanted(_number(kind, name, value, here))
+            number = _number(kind, name, value, here)
+            if wanted is int and number != int(number):
+                raise RobotFileError(f'{here}: expected a whole number, got {number!r}')
+            values[name] = wanted(number)
     return kind(**values)
 
 
