@@ -1,10 +1,12 @@
 """Layout files: what is read, and that whatever is broken is refused by file, element and field."""
 import copy
 import math
+from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 import numpy as np
+from oomwoo_sim_support import layout as layout_module
 from oomwoo_sim_support.layout import layout_from_dict, layout_names, LayoutError, load_layout
 from oomwoo_sim_support.layout_fields import polygon_crossing, polygon_holds
 import pytest
@@ -314,3 +316,15 @@ def test_inside_an_l_shape(x, y):
 @pytest.mark.parametrize('name', layout_names())
 def test_every_packaged_layout_loads_under_its_own_name(name):
     assert load_layout(name).name == name
+
+
+def test_the_readme_lists_every_field():
+    readme = (Path(__file__).resolve().parent.parent / 'README.md').read_text(encoding='utf-8')
+    rows = {line.split('|')[1].strip(): line for line in readme.splitlines() if line.startswith('| ')}
+    for kind, (_, schema) in {**layout_module._ELEMENTS, 'dock': (None, layout_module._DOCK)}.items():
+        for field in schema:
+            assert f'`{field}`' in rows[f'`{kind}`'], (kind, field)
+    for field in layout_module._TOP:
+        assert f'`{field}`' in readme
+    for name in layout_names():
+        assert f'`{name}`' in readme
