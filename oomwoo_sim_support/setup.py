@@ -33,5 +33,6 @@ setup(
         'truth_localizer = oomwoo_sim_support.truth_localizer_node:main',
         'embedded_navigator = oomwoo_sim_support.embedded_navigator_node:main',
         'map_server = oomwoo_sim_support.map_server_node:main',
+        'recorder = oomwoo_sim_support.recorder_node:main',
     ]},
 )
