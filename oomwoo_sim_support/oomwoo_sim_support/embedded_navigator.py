@@ -20,6 +20,9 @@ __all__ = [
 IN_THE_WAY_POINTS = 3         # returns that make a thing; a lone one is noise
 LOOK_M = 2.0                  # how far new things are taken into the plan
 REPLAN_PAUSE_S = 1.0
+REACTION_S = 0.1              # one scan
+GUARD_M = 0.02                # left in front of the shell after braking
+GRAZE_M = 0.01                # what would slide past the shell's side by noise alone
 SPIN_RADPS = 0.6              # turning faster than this smears a scan; a robot that turns is going nowhere yet
 FLOOR_Z_M = 0.02              # a return below this is the floor, seen by a tilted body
 
@@ -87,27 +90,31 @@ class Navigator:
         self._goal = self.path = self._step_pose = None
         self._contacts = self._replans = 0
         self._replanned_at = -math.inf
-        self._in_the_way = False
-        self._turn = 0.0
+        self._in_the_way = self._close_ahead = False
+        self._command = (0.0, 0.0)
 
     def see(self, points, pose):
         """
         Take in a scan: ``points`` (N, 2) or (N, 3) in base_footprint, ``pose`` of the robot in the map at its time.
 
-        Only returns that the map does not explain count; what of them lies on the way makes the next
-        :meth:`step` stop and plan again.
+        Returns that the map does not explain and that lie on the way make the next :meth:`step` plan round
+        them; returns where the shell will be before it can stop do so whether the map has them or not, so that
+        a pose that is a little off does not end in a contact.
         """
-        if not (self.active and self.settings.use_scan) or len(points) == 0 or abs(self._turn) > SPIN_RADPS:
+        if not (self.active and self.settings.use_scan) or abs(self._command[1]) > SPIN_RADPS:
             return
         points = np.asarray(points, dtype=float)
-        if points.shape[1] > 2:
-            points = points[points[:, 2] > FLOOR_Z_M]
-        in_map = transform_points(pose, points[np.hypot(points[:, 0], points[:, 1]) < LOOK_M, :2])
-        if len(in_map) == 0:
+        if points.ndim == 2 and points.shape[1] > 2:
+            points = points[points[:, 2] > FLOOR_Z_M, :2]
+        points = points[np.hypot(*points.T) < LOOK_M] if len(points) else points
+        if len(points) == 0:
             return
-        new = in_map[self._planner.clearance(in_map) > self.settings.unmapped_m]
-        inside = self._planner.grid.lookup(self._planner.grid.free, new, outside=False) if len(new) else []
-        new = new[np.asarray(inside, dtype=bool)]
+        in_map = transform_points(pose, points)
+        ahead = self._will_touch(points)
+        if ahead.sum() >= IN_THE_WAY_POINTS:
+            self._close_ahead = self._in_the_way = True
+            self._new_things = np.vstack([self._new_things, in_map[ahead]])
+        new = in_map[self._unexplained(in_map)]
         if len(new) < IN_THE_WAY_POINTS:
             return
         way = self._follower.ahead(self.settings.watch_m)
@@ -115,6 +122,23 @@ class Navigator:
         if (gaps < self._planner.limit_m).sum() >= IN_THE_WAY_POINTS:
             self._in_the_way = True
             self._new_things = np.vstack([self._new_things, new])
+
+    def _unexplained(self, points):
+        """Return the mask of map points (N, 2) on free floor and away from all known obstacles."""
+        grid = self._planner.grid
+        return (self._planner.clearance(points) > self.settings.unmapped_m) & grid.lookup(grid.free, points, False)
+
+    def _will_touch(self, points):
+        """Return the mask of base-frame points that the shell reaches on the present arc before it can stand."""
+        linear, angular = self._command
+        if linear <= 0.0:
+            return np.zeros(len(points), dtype=bool)
+        braking_m = linear ** 2 / (2.0 * self.robot.limits.linear_acceleration)
+        along = (linear * REACTION_S + braking_m + GUARD_M) * np.array([0.4, 0.7, 1.0])
+        turned = along * angular / linear
+        middles = np.stack([along * np.cos(turned / 2.0), along * np.sin(turned / 2.0)], axis=1)
+        gaps = np.hypot(*(points[:, None] - middles[None]).transpose(2, 0, 1)).min(axis=1)
+        return gaps < self.robot.body.radius - GRAZE_M
 
     def step(self, pose, time_s, bumpers=(False, False), speed=None):
         """
@@ -131,6 +155,8 @@ class Navigator:
                 return self._back_off(pose, time_s)
             if self._in_the_way and time_s - self._replanned_at > REPLAN_PAUSE_S:
                 return self._plan_round(pose, time_s)
+            if self._close_ahead:
+                return self._nav(0.0, 0.0)
         except PlanError as error:
             return self._end(error.code, str(error))
         follow = self._follower.step(pose, time_s, speed)
@@ -167,7 +193,7 @@ class Navigator:
 
     def _plan_round(self, pose, time_s):
         """Plan again with everything new as an obstacle, standing."""
-        self._in_the_way = False
+        self._in_the_way = self._close_ahead = False
         self._replans += 1
         self._replanned_at = time_s
         if self._replans > self.settings.replan_limit:
@@ -183,7 +209,7 @@ class Navigator:
     def _nav(self, linear, angular, remaining=None):
         if remaining is None:
             remaining = self._follower.length_m - self._follower.along_m
-        self._turn = angular
+        self._command = (linear, angular)
         return NavStep(
             linear, angular, False, remaining, recoveries=self._contacts + self._replans, state=self._state)
 
