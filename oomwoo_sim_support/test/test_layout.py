@@ -6,11 +6,12 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 import numpy as np
-from oomwoo_sim_support import layout as layout_module
 from oomwoo_sim_support.layout import layout_from_dict, layout_names, LayoutError, load_layout
 from oomwoo_sim_support.layout_fields import polygon_crossing, polygon_holds
 import pytest
 import yaml
+
+from oomwoo_sim_support import layout as layout_module
 
 ROOM = {
     'name': 'room',

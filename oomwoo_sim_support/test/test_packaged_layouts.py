@@ -2,12 +2,18 @@
 import itertools
 import math
 
+import numpy as np
+from oomwoo_localization.frames import transform_points
 from oomwoo_localization.robot import load_robot
+from oomwoo_localization.scans import scan_points
+from oomwoo_sim_support.embedded_sim import EmbeddedSim
 from oomwoo_sim_support.layout import layout_names, load_layout
 from oomwoo_sim_support.layout_fields import polygon_holds
 from oomwoo_sim_support.layout_gaps import closest_points, find_gaps, undeclared_gaps
+from oomwoo_sim_support.layout_map import layout_grid
 from oomwoo_sim_support.layout_primitives import primitives, solid_distance, touchable
 from oomwoo_sim_support.layout_view import survey
+from oomwoo_sim_support.sim_settings import SimSettings
 import pytest
 
 ROBOT = load_robot()
@@ -115,3 +121,15 @@ def test_the_kitchens_dock_and_the_places_before_it():
     assert 0.0 <= pressed < 0.0005
     leg, = [part for part in primitives(layout) if part.element == 'table_leg_1']
     assert abs(math.atan2(leg.y + 0.15, leg.x + 1.5)) < math.radians(ROBOT.bumper.half_angle_deg)
+
+
+@pytest.mark.parametrize('name', layout_names())
+def test_the_map_shows_what_the_simulated_lidar_sees(name):
+    layout = load_layout(name)
+    grid = layout_grid(layout)
+    sim = EmbeddedSim(layout, settings=SimSettings(range_noise_std=0.0, dropout_rate=0.0))
+    sim.step(0.2)
+    points, beams = scan_points(sim.scan(), sim.base_from_scan)
+    assert len(beams) > 300
+    off = grid.lookup(grid.obstacle_distance, transform_points(sim.truth().pose, points[:, :2]))
+    assert np.nanmax(off) < 1.5 * grid.resolution and not np.isnan(off).any()
