@@ -3,26 +3,25 @@ The robot in a world, with MuJoCo (Todorov, Erez and Tassa, 2012) as its physics
 
 Nothing of ROS in here: command in, time forward, sensors out. Deterministic for a seed, bit by bit.
 """
-import math
 from copy import deepcopy
 from dataclasses import replace
+import math
 
 import mujoco
 import numpy as np
 from oomwoo_localization.robot import load_robot
-
 from oomwoo_sim_support.layout_primitives import Primitive, primitives
 from oomwoo_sim_support.sim_clearance import Carpets, SolidField
-from oomwoo_sim_support.sim_model import UNLIMITED, build_model, yaw_quaternion
+from oomwoo_sim_support.sim_model import build_model, UNLIMITED, yaw_quaternion
 from oomwoo_sim_support.sim_sensors import (
     BaseState,
     Bumper,
+    draw_calibration_error,
     Imu,
     LidarSensor,
     WheelEncoders,
-    draw_calibration_error,
 )
-from oomwoo_sim_support.sim_settings import TICK_S, SimSettings
+from oomwoo_sim_support.sim_settings import SimSettings, TICK_S
 
 _STATE = (mujoco.mjtState.mjSTATE_FULLPHYSICS | mujoco.mjtState.mjSTATE_WARMSTART
           | mujoco.mjtState.mjSTATE_CTRL)

@@ -1,4 +1,4 @@
-"""The embedded simulator in the ROS graph: a base, its sensors, ``/clock`` and the control of a simulation."""
+"""The embedded simulator in the ROS graph: a base, its sensors, ``/clock``, control of the simulation."""
 from array import array
 from dataclasses import dataclass
 import math
@@ -12,6 +12,11 @@ from oomwoo_localization.frames import compose, inverse, quaternion_from_yaw
 from oomwoo_localization.robot import load_robot
 from oomwoo_localization.ros_support import OK, pose_to_msg, run_node, SENSOR_QOS, SuiteNode, WARN
 from oomwoo_localization.settings import setting, SettingError
+from oomwoo_sim_support.embedded_sim import EmbeddedSim
+from oomwoo_sim_support.layout import load_layout
+from oomwoo_sim_support.sim_pacing import Pacer
+from oomwoo_sim_support.sim_ros_support import SimulationServices
+from oomwoo_sim_support.sim_settings import SimSettings, TICK_S
 from rcl_interfaces.msg import ParameterDescriptor
 from rclpy.clock import Clock, ClockType
 from rclpy.time import Time
@@ -20,15 +25,9 @@ from sensor_msgs.msg import BatteryState, Imu, JointState, LaserScan
 from std_msgs.msg import Bool
 from tf2_ros import StaticTransformBroadcaster, TransformBroadcaster
 
-from oomwoo_sim_support.embedded_sim import EmbeddedSim
-from oomwoo_sim_support.layout import load_layout
-from oomwoo_sim_support.sim_pacing import Pacer
-from oomwoo_sim_support.sim_ros_support import SimulationServices
-from oomwoo_sim_support.sim_settings import SimSettings, TICK_S
-
 MAP, ODOM, BASE = 'map', 'odom', 'base_footprint'
 BATTERY_FULL_V, BATTERY_EMPTY_V, BATTERY_AH, CURRENT_A = 16.4, 12.8, 2.6, -1.3
-SLOW_BELOW = 0.8              # share of the wanted factor under which the status says that the machine is busy
+SLOW_BELOW = 0.8              # share of the wanted factor under which the status calls the machine busy
 
 
 @dataclass(frozen=True)
@@ -36,17 +35,20 @@ class SimNodeSettings(SimSettings):
     """The simulator's settings and those of its node."""
 
     world: str = setting('contour_torture', 'packaged layout, or path of a layout file', live=False)
-    odom_source: str = setting('robot_wheels', 'what odom comes from', '', choices=('robot_wheels', 'ground_truth'),
-                               live=False)
-    real_time_factor: float = setting(1.0, 'simulated over wall time; 0: as fast as possible', '', 0.0, 1000.0)
+    odom_source: str = setting(
+        'robot_wheels', 'what odom comes from', '', choices=('robot_wheels', 'ground_truth'), live=False)
+    real_time_factor: float = setting(
+        1.0, 'simulated over wall time; 0: as fast as possible', '', 0.0, 1000.0)
     seed: int = setting(0, 'of noise, slip and calibration errors', '', 0, 2147483647, live=False)
     robot_file: str = setting('', 'robot file; empty: the packaged one', live=False)
-    clock_rate: float = setting(50.0, '/clock messages a simulated second; divides 100', 'Hz', 1.0, 100.0, live=False)
-    odom_rate: float = setting(20.0, 'odometry, tf and joint states; divides 100', 'Hz', 1.0, 100.0, live=False)
+    clock_rate: float = setting(
+        50.0, '/clock messages a simulated second; divides 100', 'Hz', 1.0, 100.0, live=False)
+    odom_rate: float = setting(
+        20.0, 'odometry, tf and joint states; divides 100', 'Hz', 1.0, 100.0, live=False)
     imu_rate: float = setting(50.0, 'IMU; divides 100', 'Hz', 1.0, 100.0, live=False)
     command_wait_s: float = setting(
-        0.0, 'wall time that the clock waits for whoever drives to answer a scan; keeps the delay between scan and '
-        'command small on a busy machine', 's', 0.0, 2.0)
+        0.0, 'wall time that the clock waits for whoever drives to answer a scan; keeps the delay between '
+        'scan and command small on a busy machine', 's', 0.0, 2.0)
     robot_tf: bool = setting(
         True, 'publish the frames of the robot; false where a robot_state_publisher does', live=False)
 
@@ -113,7 +115,8 @@ class EmbeddedSimNode(SuiteNode):
         self._tf_msg = TransformStamped(child_frame_id=BASE)
         self._tf_msg.header.frame_id = ODOM
         self._scan_msg = LaserScan(
-            scan_time=1.0 / robot.lidar.rate, range_min=robot.lidar.range_min, range_max=robot.lidar.range_max)
+            scan_time=1.0 / robot.lidar.rate,
+            range_min=robot.lidar.range_min, range_max=robot.lidar.range_max)
         self._scan_msg.header.frame_id = 'base_scan'
         self._imu_msg = _imu_msg(self.settings)
         self._joint_msg = JointState()
@@ -268,8 +271,8 @@ class EmbeddedSimNode(SuiteNode):
             self.set_status(OK, f'{name}: paused', 'PAUSED')
         elif wanted > 0 and achieved < SLOW_BELOW * wanted:
             self.set_status(
-                WARN, f'{name}: slower than the {wanted:g} x real time asked for: the machine is busy', 'RUNNING',
-                'slow')
+                WARN, f'{name}: slower than the {wanted:g} x real time asked for: the machine is busy',
+                'RUNNING', 'slow')
         else:
             asked = f'{wanted:g} x real time' if wanted > 0 else 'as fast as it goes'
             self.set_status(OK, f'{name}: {asked}, odom from {self.settings.odom_source}', 'RUNNING')
@@ -300,12 +303,13 @@ def _imu_msg(settings):
     msg.header.frame_id = 'imu_link'
     msg.orientation_covariance[0] = -1.0
     msg.angular_velocity_covariance = np.diag([max(settings.gyro_noise_std, 1e-6) ** 2] * 3).ravel()
-    msg.linear_acceleration_covariance = np.diag([max(settings.accelerometer_noise_std, 1e-6) ** 2] * 3).ravel()
+    accelerometer = max(settings.accelerometer_noise_std, 1e-6) ** 2
+    msg.linear_acceleration_covariance = np.diag([accelerometer] * 3).ravel()
     return msg
 
 
 def _robot_frames(robot):
-    """Return the fixed frames: base_link is the middle of the axle (REP-105 puts base_footprint on the floor)."""
+    """Return the fixed frames; base_link is the middle of the axle, base_footprint the floor below."""
     axle, lidar, caster = robot.wheels.radius, robot.lidar, robot.caster
     frames = (
         (BASE, 'base_link', (0.0, 0.0, axle), 0.0),

@@ -1,11 +1,10 @@
 """The offline loop: scan, controller step, physics to the next scan, in lock-step and seeded."""
+from dataclasses import dataclass
 import math
 import time
-from dataclasses import dataclass
 
 import numpy as np
 from oomwoo_localization.scans import Scan
-
 from oomwoo_sim_support.embedded_sim import EmbeddedSim
 
 

@@ -39,7 +39,8 @@ def sdf_of_cylinder(name, radius, height):
 
 
 _SDF = (
-    '<sdf version="1.9"><model name="{name}"><static>true</static><pose>0 0 {z:g} 0 0 0</pose><link name="link">'
+    '<sdf version="1.9"><model name="{name}"><static>true</static><pose>0 0 {z:g} 0 0 0</pose>'
+    '<link name="link">'
     '<collision name="collision"><geometry>{shape}</geometry></collision>'
     '<visual name="visual"><geometry>{shape}</geometry></visual></link></model></sdf>')
 
@@ -87,7 +88,7 @@ def _pose(element):
         return 0.0, 0.0, 0.0, 0.0
     x, y, z, roll, pitch, yaw = _numbers(element, 'pose', 6)
     if abs(roll) > 1e-6 or abs(pitch) > 1e-6:
-        raise EntityError(f'<{element.tag}>: only upright things: roll {roll}, pitch {pitch}', supported=False)
+        raise EntityError(f'<{element.tag}>: not upright: roll {roll}, pitch {pitch}', supported=False)
     if pose.get('degrees') in ('true', '1'):
         yaw = math.radians(yaw)
     return x, y, z, yaw

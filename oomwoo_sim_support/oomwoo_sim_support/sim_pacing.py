@@ -1,4 +1,4 @@
-"""How many ticks of a simulator are due: real-time factor, no catching up after a stall, what was achieved."""
+"""How many ticks of a simulator are due: real-time factor, no catching up, what was achieved."""
 import math
 
 
@@ -13,7 +13,7 @@ class Pacer:
         """
         Take the simulated length of a tick and the wanted factor; 0 is as fast as possible.
 
-        At most ``most_ticks`` are due at once; more than ``patience_s`` simulated seconds of debt are forgiven.
+        At most ``most_ticks`` are due at once; debt above ``patience_s`` simulated seconds is forgiven.
         """
         self._tick_s, self._most, self._patience_s = tick_s, most_ticks, patience_s
         self._factor = factor

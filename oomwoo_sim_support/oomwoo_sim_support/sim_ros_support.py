@@ -4,14 +4,23 @@ from pathlib import Path
 import re
 
 from oomwoo_localization.ros_support import pose_from_msg, pose_to_msg
+from oomwoo_sim_support.embedded_sim import SimError
+from oomwoo_sim_support.sim_entities import EntityError, shape_from_sdf
 from rclpy.time import Time
 from simulation_interfaces.msg import EntityState, Result, SimulationState, SimulatorFeatures
 from simulation_interfaces.srv import (
-    DeleteEntity, GetEntities, GetEntitiesStates, GetEntityState, GetSimulationState, GetSimulatorFeatures,
-    ResetSimulation, SetEntityState, SetSimulationState, SpawnEntity, StepSimulation)
-
-from oomwoo_sim_support.embedded_sim import SimError
-from oomwoo_sim_support.sim_entities import EntityError, shape_from_sdf
+    DeleteEntity,
+    GetEntities,
+    GetEntitiesStates,
+    GetEntityState,
+    GetSimulationState,
+    GetSimulatorFeatures,
+    ResetSimulation,
+    SetEntityState,
+    SetSimulationState,
+    SpawnEntity,
+    StepSimulation,
+)
 
 MOST_STEPS = 100000
 _FRAMES = ('', 'world', 'map')
@@ -26,7 +35,9 @@ _FEATURES = (
 
 class SimulationServices:
     """
-    Offers the services for a node with ``sim``, ``paused``, ``set_paused``, ``reset``, ``tick``, ``publish_all``.
+    Offers the services of a node.
+
+    The node has ``sim``, ``paused``, ``set_paused``, ``reset``, ``tick`` and ``publish_all``.
 
     The robot is the entity of its name in the robot file; setting its state is the kidnapping.
     """
@@ -140,7 +151,8 @@ class SimulationServices:
         everything = scope in (request.SCOPE_DEFAULT, request.SCOPE_ALL)
         known = request.SCOPE_STATE | request.SCOPE_SPAWNED
         if not everything and (scope & ~known or not scope & known):
-            return _answer(response, Result.RESULT_FEATURE_UNSUPPORTED, f'scope {scope}: time alone is not reset')
+            return _answer(
+                response, Result.RESULT_FEATURE_UNSUPPORTED, f'scope {scope}: time alone is not reset')
         spawned = everything or bool(scope & request.SCOPE_SPAWNED)
         try:
             if everything or scope & request.SCOPE_STATE:

@@ -1,12 +1,11 @@
 """The embedded simulator's sensors: LiDAR, wheel encoders, bumper halves, IMU."""
-import math
 from dataclasses import dataclass
+import math
 
 import mujoco
 import numpy as np
 from oomwoo_localization.frames import matrix_from_xyzrpy
 from oomwoo_localization.scans import Scan
-
 from oomwoo_sim_support.sim_model import RAYS_SEE
 
 NOSE_OVERLAP_DEG = 8.0        # a hit this near the nose moves both halves of the bumper

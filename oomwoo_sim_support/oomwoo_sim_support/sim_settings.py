@@ -1,8 +1,8 @@
 """What the embedded simulator gets wrong on purpose, and how finely it computes."""
-import math
 from dataclasses import dataclass
+import math
 
-from oomwoo_localization.settings import SettingError, check_settings, setting
+from oomwoo_localization.settings import check_settings, setting, SettingError
 
 TICK_S = 0.01                 # bumpers and encoders are read this often
 

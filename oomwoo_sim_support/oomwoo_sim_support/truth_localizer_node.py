@@ -6,7 +6,14 @@ from geometry_msgs.msg import TransformStamped
 from nav_msgs.msg import Odometry
 from oomwoo_localization.frames import compose, inverse
 from oomwoo_localization.ros_support import (
-    OK, pose_from_msg, pose_to_msg, run_node, seconds, SuiteNode, WARN)
+    OK,
+    pose_from_msg,
+    pose_to_msg,
+    run_node,
+    seconds,
+    SuiteNode,
+    WARN,
+)
 from oomwoo_localization.settings import setting
 from rclpy.duration import Duration
 from rclpy.time import Time
@@ -51,7 +58,7 @@ class TruthLocalizerNode(SuiteNode):
         transform.transform.translation.y = pose.position.y
         transform.transform.rotation = pose.orientation
         self._tf.sendTransform(transform)
-        self.set_status(OK, 'map -> odom is the simulator\'s ground truth, not a localizer\'s work', 'TRUTH')
+        self.set_status(OK, "map -> odom is the simulator's ground truth, not a localizer's work", 'TRUTH')
 
     def time_went_back(self):
         """Forget unmatched messages."""

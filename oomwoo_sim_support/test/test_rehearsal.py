@@ -1,6 +1,5 @@
 """The offline loop: lock-step, deterministic, what a track holds."""
 import numpy as np
-
 from oomwoo_sim_support.layout import layout_from_dict
 from oomwoo_sim_support.rehearsal import Rehearsal
 

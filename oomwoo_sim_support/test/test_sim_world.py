@@ -1,7 +1,8 @@
 """The world around the robot: clearance, obstacles that come and go, kidnapping, saving."""
 import math
 
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 import numpy as np
 from oomwoo_localization.robot import load_robot
 from oomwoo_sim_support.embedded_sim import EmbeddedSim, SimError

@@ -1,0 +1,114 @@
+"""The world's launch file: what it starts, what it refuses, and that it starts."""
+import importlib.util
+import os
+from pathlib import Path
+import signal
+import subprocess
+import time
+
+from launch import LaunchContext
+from launch.actions import DeclareLaunchArgument
+from nav_msgs.msg import Odometry
+from oomwoo_sim_support import launch_choices
+from oomwoo_sim_support.launch_choices import LaunchError
+from oomwoo_sim_support.layout import LayoutError
+import pytest
+import rclpy
+
+FILE = Path(__file__).resolve().parent.parent / 'launch' / 'world.launch.py'
+
+
+@pytest.fixture
+def launch_file():
+    """Load the launch file as a module."""
+    spec = importlib.util.spec_from_file_location('world_launch', FILE)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def arguments(module, **changes):
+    """Return the launch arguments' defaults with changes."""
+    return {name: default for name, default, _ in module.ARGUMENTS} | changes
+
+
+def parameters_of(module, **changes):
+    """Return the parameters, as text, that the simulator gets."""
+    context = LaunchContext()
+    node = module.embedded_simulator(arguments(module, **changes))
+    node._perform_substitutions(context)
+    text = ''.join(Path(file).read_text() for file, is_file in node._Node__expanded_parameter_arguments if is_file)
+    return node, text
+
+
+def test_arguments_keep_their_names(launch_file):
+    """The names that every launch file of the suite uses."""
+    declared = [action.name for action in launch_file.generate_launch_description().entities
+                if isinstance(action, DeclareLaunchArgument)]
+    assert {'world', 'x_pose', 'y_pose', 'yaw', 'use_sim_time', 'odom_source', 'sim', 'headless',
+            'real_time_factor', 'seed'} <= set(declared)
+
+
+@pytest.mark.parametrize('world', ['contour_torture', 'contour_torture.world'])
+def test_simulator_gets_the_layout_and_what_was_given(launch_file, world):
+    """Numbers as numbers; a start that is not given is left to the layout."""
+    _, text = parameters_of(launch_file, world=world, x_pose='-2', seed='7', real_time_factor='3')
+    assert 'contour_torture.yaml' in text
+    assert 'x_pose: -2.0' in text and 'y_pose' not in text
+    assert 'seed: 7' in text and 'real_time_factor: 3.0' in text and 'use_sim_time: false' in text
+
+
+def test_namespace_takes_tf_with_it(launch_file):
+    """Two robots do not share a tree of frames."""
+    node = launch_file.embedded_simulator(arguments(launch_file, namespace='upstairs'))
+    assert len(node._Node__remappings) == 2
+
+
+def test_nonsense_is_refused_by_argument(launch_file):
+    """Before anything is started."""
+    for changes, words in (({'x_pose': 'east'}, 'x_pose:=east'), ({'real_time_factor': 'fast'}, 'real_time_factor')):
+        with pytest.raises(LaunchError, match=words):
+            launch_file.embedded_simulator(arguments(launch_file, **changes))
+    with pytest.raises(LayoutError, match='atlantis'):
+        launch_file.embedded_simulator(arguments(launch_file, world='atlantis.world'))
+
+
+def test_gazebo_is_refused_with_the_reason(launch_file, monkeypatch):
+    """Whether its packages are installed or not; auto takes the embedded one and says why."""
+    monkeypatch.setattr(launch_choices, 'installed', lambda package: False)
+    assert 'ros_gz_sim' in launch_file.choose_simulator('auto')
+    with pytest.raises(LaunchError, match='sim:=gazebo: not installed: ros_gz_sim'):
+        launch_file.choose_simulator('gazebo')
+    monkeypatch.setattr(launch_choices, 'installed', lambda package: True)
+    assert launch_file.choose_simulator('auto').startswith('sim: embedded (auto; there is no model')
+    with pytest.raises(LaunchError, match='no model of the robot'):
+        launch_file.choose_simulator('gazebo')
+    with pytest.raises(LaunchError, match='sim:=unity'):
+        launch_file.choose_simulator('unity')
+
+
+@pytest.mark.skipif(not launch_choices.installed('oomwoo_gazebo'), reason='the workspace is not built')
+def test_documented_command_starts_the_world():
+    """``ros2 launch`` with the arguments of the README, odometry in its place, a clean end."""
+    process = subprocess.Popen(
+        ['ros2', 'launch', 'oomwoo_gazebo', 'world.launch.py', 'world:=contour_torture.world', 'x_pose:=-2.6',
+         'y_pose:=-2.77', 'odom_source:=robot_wheels', 'real_time_factor:=2.0'],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+    got = []
+    rclpy.init()
+    node = rclpy.create_node('world_launch_test')
+    try:
+        node.create_subscription(Odometry, 'odom_truth', got.append, 10)
+        end = time.monotonic() + 30.0
+        while not got and time.monotonic() < end:
+            rclpy.spin_once(node, timeout_sec=0.2)
+    finally:
+        node.destroy_node()
+        rclpy.try_shutdown()
+        os.killpg(process.pid, signal.SIGINT)
+        output, _ = process.communicate(timeout=15)
+    assert got, output
+    assert got[0].pose.pose.position.x == pytest.approx(-2.6, abs=0.01)
+    assert got[0].pose.pose.position.y == pytest.approx(-2.77, abs=0.01)
+    assert 'sim: embedded' in output and 'Traceback' not in output
+    assert process.returncode == 0, output
