@@ -14,6 +14,7 @@ from oomwoo_localization.grids import floor_distances
 
 
 LOOK_AHEAD_M = 1.0
+HANDOVER_M = 0.3              # what leaving a stretch and coming back costs beside the way
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,8 @@ class TargetChooser:
         best = int(np.argmin([distance[park] for _, park in parks]))
         stretch, (start, park) = usable[best], parks[best]
         others = [other for other in stretches if other is not stretch]
-        others = [other for other in others if not self._is_beside(other, stretch)]
+        others = [other for other in others if not self._saves(
+            other, self._to_stretch(other)[stretch.spots].min(), [stretch], others)]
         if stretch.whole and others:
             way = distance[stretch.spots[stretch.starts]] + self._onward(stretch.spots[stretch.starts], others)
             start = int(stretch.starts[np.argmin(way)])
@@ -82,37 +84,41 @@ class TargetChooser:
         Return a :class:`Target` that had better be cleaned now, while ``target`` is being followed, or None.
 
         That is a stretch of another ring, shorter than what is left of this one, which is nowhere nearer in the
-        next metre than it is here.
+        next metre than it is here, and farther from everything that comes later than the way there and back.
         """
         rings = self._rings
         own = np.flatnonzero(rings.ring == rings.ring[target.spot])
-        gaps = np.hypot(*(rings.points[own] - pose[:2]).T)
-        here = own[np.argmin(gaps)]
-        left_m = rings.length[own[dirty[own]]].sum()
+        here = own[np.argmin(np.hypot(*(rings.points[own] - pose[:2]).T))]
         ahead = rings.ahead(here, LOOK_AHEAD_M)
-        for stretch in self._stretches(dirty, avoid, avoid_m):
-            length_m = rings.length[stretch.spots].sum()
-            if rings.ring[stretch.spots[0]] == rings.ring[here] or not self._detour_min_m <= length_m < left_m:
-                continue
+        stretches = self._stretches(dirty, avoid, avoid_m)
+        current = [stretch for stretch in stretches if rings.ring[stretch.spots[0]] == rings.ring[here]]
+        others = [stretch for stretch in stretches if rings.ring[stretch.spots[0]] != rings.ring[here]]
+        for stretch in others:
             if len(stretch.starts) < len(stretch.spots) or not self._is_near(stretch, pose):
                 continue
             to = self._to_stretch(stretch)
-            if to[here] <= self._detour_m and to[here] <= to[ahead].min() + rings.length[here]:
+            nearest_here = to[here] <= to[ahead].min() + rings.length[here]
+            if nearest_here and self._saves(stretch, to[here], current, others):
                 distance = self._from_pose(pose)
                 return self._target(stretch, *self._park(stretch, distance, upstream_m), distance)
         return None
+
+    def _saves(self, stretch, off_m, current, others):
+        """Tell whether ``stretch``, ``off_m`` off the ``current`` ones, costs less now than when its turn comes."""
+        rings = self._rings
+        length_m = rings.length[stretch.spots].sum()
+        left_m = sum(rings.length[other.spots].sum() for other in current)
+        if off_m > self._detour_m or not self._detour_min_m <= length_m < left_m:
+            return False
+        leave = [_exits(other) for other in others if other is not stretch]
+        leave += [other.spots[-1:] for other in current]
+        later_m = min(self._to_stretch(stretch)[spots].min() for spots in leave) if leave else 0.0
+        return bool(2.0 * off_m + HANDOVER_M < later_m)
 
     def _is_near(self, stretch, pose):
         """Tell whether a stretch begins within ``detour_m`` as the crow flies, which is quick to say."""
         entries = stretch.spots if stretch.whole else stretch.spots[:1]
         return np.hypot(*(self._rings.points[entries] - pose[:2]).T).min() <= self._detour_m
-
-    def _is_beside(self, other, stretch):
-        """Tell whether ``other`` will be cleaned on the way while ``stretch`` is followed."""
-        length_m = self._rings.length
-        return bool(
-            self._detour_min_m <= length_m[other.spots].sum() < length_m[stretch.spots].sum()
-            and self._to_stretch(other)[stretch.spots].min() <= self._detour_m)
 
     def _target(self, stretch, start, park, distance):
         length = self._rings.length[stretch.spots if stretch.whole else stretch.spots[start:]].sum()
@@ -162,11 +168,16 @@ class TargetChooser:
     def _onward(self, spots, others):
         """Return the metres from each of the spots through all other stretches, always the nearest next."""
         to = np.array([self._to_stretch(other) for other in others])
-        leave = [other.spots if other.whole else other.spots[-1:] for other in others]
+        leave = [_exits(other) for other in others]
         between = np.array([[to[j][leave[i]].min() for j in range(len(others))] for i in range(len(others))])
         after = np.array([_nearest_first(between, i) for i in range(len(others))])
         first = np.argmin(to[:, spots], axis=0)
         return to[first, spots] + after[first]
+
+
+def _exits(stretch):
+    """Return the spots at which a stretch may be left: any when it is whole, as it is left where it was entered."""
+    return stretch.spots if stretch.whole else stretch.spots[-1:]
 
 
 def _nearest_first(between, first):
