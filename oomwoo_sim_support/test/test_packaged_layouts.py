@@ -41,6 +41,16 @@ def test_most_of_the_floor_can_be_reached(name):
     assert course.edges_m > 10.0
 
 
+def test_a_survey_agrees_with_pencil_and_paper():
+    course = survey(load_layout('test_room'))
+    standoff, radius = ROBOT.edge_cleaning.standoff, ROBOT.body.radius
+    around = 2 * (3.95 - 2 * standoff) + 2 * (2.95 - 2 * standoff)
+    assert course.edges_m == pytest.approx(around + math.tau * (0.12 + standoff), abs=0.05)
+    floor = 3.95 * 2.95 - math.pi * 0.12 ** 2
+    assert course.floor_m2 == pytest.approx(floor, abs=0.05)
+    assert course.reachable_m2 == pytest.approx(floor - (4 - math.pi) * radius ** 2, abs=0.1)
+
+
 def test_the_course_has_the_length_and_the_floor_it_should():
     course = survey(load_layout('contour_torture'))
     assert course.edges_m == pytest.approx(44.0, rel=0.03)
