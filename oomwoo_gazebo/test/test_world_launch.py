@@ -37,7 +37,8 @@ def parameters_of(module, **changes):
     context = LaunchContext()
     node = module.embedded_simulator(arguments(module, **changes))
     node._perform_substitutions(context)
-    text = ''.join(Path(file).read_text() for file, is_file in node._Node__expanded_parameter_arguments if is_file)
+    files = [file for file, is_file in node._Node__expanded_parameter_arguments if is_file]
+    text = ''.join(Path(file).read_text() for file in files)
     return node, text
 
 
@@ -66,7 +67,8 @@ def test_namespace_takes_tf_with_it(launch_file):
 
 def test_nonsense_is_refused_by_argument(launch_file):
     """Before anything is started."""
-    for changes, words in (({'x_pose': 'east'}, 'x_pose:=east'), ({'real_time_factor': 'fast'}, 'real_time_factor')):
+    for changes, words in (
+            ({'x_pose': 'east'}, 'x_pose:=east'), ({'real_time_factor': 'fast'}, 'real_time_factor')):
         with pytest.raises(LaunchError, match=words):
             launch_file.embedded_simulator(arguments(launch_file, **changes))
     with pytest.raises(LayoutError, match='atlantis'):

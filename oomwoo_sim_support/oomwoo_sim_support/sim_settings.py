@@ -41,7 +41,7 @@ class SimSettings:
     gyro_bias_std: float = setting(0.002, 'constant error of the gyro', 'rad/s', 0.0, 0.5, live=False)
     gyro_noise_std: float = setting(0.003, 'noise of a gyro reading', 'rad/s', 0.0, 0.5)
     accelerometer_noise_std: float = setting(0.05, 'noise of an accelerometer reading', 'm/s^2', 0.0, 5.0)
-    battery_minutes: float = setting(120.0, 'driving time of a full battery', 'min', 0.1, 1e5)
+    battery_minutes: float = setting(120.0, 'driving time of a full battery', 'min', 0.1, 1e5, live=False)
     battery_start: float = setting(1.0, 'charge at the start', '', 0.0, 1.0, live=False)
     timestep_s: float = setting(0.005, 'physics step; a whole number of them makes 10 ms', 's', 0.0005, 0.005,
                                 live=False)

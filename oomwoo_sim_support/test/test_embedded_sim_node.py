@@ -10,7 +10,13 @@ from nav_msgs.msg import Odometry
 import numpy as np
 from oomwoo_localization.frames import matrix_from_xyzrpy
 from oomwoo_localization.robot import load_robot
-from oomwoo_localization.ros_support import FrameTree, pose_from_msg, pose_to_msg, seconds, twist_msg
+from oomwoo_localization.ros_support import (
+    FrameTree,
+    pose_from_msg,
+    pose_to_msg,
+    seconds,
+    twist_msg,
+)
 from oomwoo_sim_support.sim_entities import sdf_of_box, sdf_of_cylinder
 import pytest
 from rcl_interfaces.srv import SetParameters
@@ -23,8 +29,17 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import BatteryState, Imu, JointState, LaserScan
 from simulation_interfaces.msg import Result, SimulationState
 from simulation_interfaces.srv import (
-    DeleteEntity, GetEntities, GetEntityState, GetSimulationState, GetSimulatorFeatures, ResetSimulation,
-    SetEntityState, SetSimulationState, SpawnEntity, StepSimulation)
+    DeleteEntity,
+    GetEntities,
+    GetEntityState,
+    GetSimulationState,
+    GetSimulatorFeatures,
+    ResetSimulation,
+    SetEntityState,
+    SetSimulationState,
+    SpawnEntity,
+    StepSimulation,
+)
 from std_msgs.msg import Bool
 
 ROBOT = load_robot()
@@ -197,7 +212,8 @@ def test_topics_come_at_their_rates_in_simulated_time(graph):
     scan = graph.last['scan']
     assert (scan.header.frame_id, len(scan.ranges)) == ('base_scan', ROBOT.lidar.beams)
     assert scan.angle_max == pytest.approx(scan.angle_min + 359 * scan.angle_increment, abs=1e-4)
-    assert graph.last['odom'].header.frame_id == 'odom' and graph.last['odom'].child_frame_id == 'base_footprint'
+    odom = graph.last['odom']
+    assert (odom.header.frame_id, odom.child_frame_id) == ('odom', 'base_footprint')
     assert graph.last['imu'].linear_acceleration.z == pytest.approx(9.81, abs=0.3)
     assert graph.last['joint_states'].name == ['wheel_left_joint', 'wheel_right_joint']
     assert 0.99 < graph.last['battery_state'].percentage <= 1.0
@@ -261,7 +277,8 @@ def test_kidnapping(graph):
     np.testing.assert_allclose(graph.truth, (2.0, -1.0, -1.0), atol=1e-3)
 
 
-@pytest.mark.parametrize('sdf', [sdf_of_box('crate', (0.2, 0.2, 0.4)), sdf_of_cylinder('drum', 0.1, 0.4)])
+@pytest.mark.parametrize(
+    'sdf', [sdf_of_box('crate', (0.2, 0.2, 0.4)), sdf_of_cylinder('drum', 0.1, 0.4)], ids=['box', 'cylinder'])
 def test_obstacle_is_seen_and_blocks(graph, sdf):
     """Spawned away, moved in front, hit, deleted."""
     assert graph.put(ROBOT.name, (0.0, 0.0, 0.0))[0] == Result.RESULT_OK
@@ -291,7 +308,8 @@ def test_spawning_says_what_is_wrong(graph):
     listed = graph.call(GetEntities, 'get_entities', GetEntities.Request())
     assert list(listed.entities) == [ROBOT.name, 'crate']
     for name, sdf, pose, code in (
-            ('crate', box, (1.0, -1.0, 0.0), codes.NAME_NOT_UNIQUE), ('a\n', box, (1, -1, 0), codes.NAME_INVALID),
+            ('crate', box, (1.0, -1.0, 0.0), codes.NAME_NOT_UNIQUE),
+            ('a\n', box, (1, -1, 0), codes.NAME_INVALID),
             ('b', '', (1, -1, 0), codes.NO_RESOURCE), ('b', '<sdf>', (1, -1, 0), codes.RESOURCE_PARSE_ERROR),
             ('b', '<urdf/>', (1, -1, 0), codes.UNSUPPORTED_FORMAT),
             ('b', box, (math.nan, 0, 0), codes.INVALID_POSE), ('b', box, START, codes.INVALID_POSE)):
@@ -309,7 +327,8 @@ def test_pause_holds_the_clock_and_steps_move_it(graph):
     assert answer(graph.call(StepSimulation, 'step_simulation', StepSimulation.Request(steps=5)))[0] == (
         Result.RESULT_OPERATION_FAILED)
     assert graph.set_state(SimulationState.STATE_PAUSED)[0] == Result.RESULT_OK
-    assert graph.set_state(SimulationState.STATE_PAUSED)[0] == SetSimulationState.Response.ALREADY_IN_TARGET_STATE
+    already = SetSimulationState.Response.ALREADY_IN_TARGET_STATE
+    assert graph.set_state(SimulationState.STATE_PAUSED)[0] == already
     state = graph.call(GetSimulationState, 'get_simulation_state', GetSimulationState.Request())
     assert state.state.state == SimulationState.STATE_PAUSED
     for _ in range(10):
@@ -344,7 +363,8 @@ def test_reset_takes_the_clock_back(graph):
 
 def test_features_are_named(graph):
     """What may be called is listed, with the robot's name."""
-    features = graph.call(GetSimulatorFeatures, 'get_simulator_features', GetSimulatorFeatures.Request()).features
+    answered = graph.call(GetSimulatorFeatures, 'get_simulator_features', GetSimulatorFeatures.Request())
+    features = answered.features
     assert features.spawn_formats == ['sdf'] and ROBOT.name in features.custom_info
     assert features.SIMULATION_STATE_PAUSE in features.features
 
@@ -379,12 +399,24 @@ def test_truth_localizer_gives_the_map_frame(graph):
     assert process.returncode == 0 and 'ground truth' in output
 
 
+BAD_STARTS = (
+    ('world:=no_such_world', 'no_such_world'), ('x_pose:=2.95', 'walls'), ('x_pose:=east', 'x_pose'),
+    ('odom_rate:=30.0', 'odom_rate'), ('odom_source:=dice', 'odom_source'))
+TRY_ALL = """
+import sys
+from oomwoo_sim_support.embedded_sim_node import main
+for bad in sys.argv[2:]:
+    status = main(['--ros-args', '-p', 'world:=' + sys.argv[1], '-p', bad])
+    print('status', status, file=sys.stderr, flush=True)
+"""
+
+
 def test_bad_start_is_refused_by_name(layout_file):
-    """One line, exit status 2, no traceback."""
-    cases = (('world:=no_such_world', 'no_such_world'), ('x_pose:=2.95', 'walls'), ('x_pose:=east', 'x_pose'),
-             ('odom_rate:=30.0', 'odom_rate'), ('odom_source:=dice', 'odom_source'))
-    processes = [start_node('embedded_sim_node', f'world:={layout_file}', bad) for bad, _ in cases]
-    for process, (bad, words) in zip(processes, cases):
-        output, _ = process.communicate(timeout=20)
-        assert process.returncode == 2, bad
-        assert words in output and 'Traceback' not in output, bad
+    """One line that names it, exit status 2, no traceback."""
+    tried = subprocess.run(
+        [sys.executable, '-c', TRY_ALL, str(layout_file), *(bad for bad, _ in BAD_STARTS)],
+        capture_output=True, text=True, timeout=30)
+    said = tried.stderr.split('status 2\n')
+    assert len(said) == len(BAD_STARTS) + 1 and 'Traceback' not in tried.stderr, tried.stderr
+    for (bad, words), output in zip(BAD_STARTS, said):
+        assert 'error: ' in output and words in output, (bad, output)
