@@ -4,7 +4,7 @@ The embedded navigator: from a pose to a goal on a map, without ROS.
 Plan on the grid, follow the plan, back off and plan again after a contact, plan again round things in the scan that
 the map does not have. The codes of what fails are Nav2's, so that whoever asks need not know which navigator answers.
 """
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import math
 
 import numpy as np
@@ -91,7 +91,7 @@ class Navigator:
         self._contacts = self._replans = 0
         self._replanned_at = -math.inf
         self._in_the_way = self._close_ahead = False
-        self._command = (0.0, 0.0)
+        self._command, self._commanded_at = (0.0, 0.0), None
 
     def see(self, points, pose):
         """
@@ -148,6 +148,31 @@ class Navigator:
         """
         if not self.active:
             return NavStep()
+        step = self._decide(pose, time_s, bumpers, speed)
+        if step.done:
+            return step
+        linear, angular = self._ramp(step.linear, step.angular, time_s)
+        return replace(step, linear=linear, angular=angular)
+
+    def _ramp(self, linear, angular, time_s):
+        """
+        Return the command that the wheels can follow within their acceleration, the forward part first.
+
+        The base ramps each wheel by itself: asked to brake and to swing round at once, it goes straight on until
+        the turn has been dealt with.
+        """
+        passed_s = 0.0 if self._commanded_at is None else time_s - self._commanded_at
+        self._commanded_at = time_s
+        old_linear, old_angular = self._command
+        budget = self.robot.limits.linear_acceleration * min(max(passed_s, 0.02), 0.2)
+        forward = min(max(linear - old_linear, -budget), budget)
+        turn = 2.0 * (budget - abs(forward)) / self.robot.wheels.track
+        self._command = (
+            old_linear + forward, old_angular + min(max(angular - old_angular, -turn), turn))
+        return self._command
+
+    def _decide(self, pose, time_s, bumpers, speed):
+        """Return the step that is wanted, whatever the wheels can do."""
         try:
             if any(bumpers) and self._state == 'DRIVE':
                 return self._touched(pose, time_s, bumpers)
@@ -209,7 +234,6 @@ class Navigator:
     def _nav(self, linear, angular, remaining=None):
         if remaining is None:
             remaining = self._follower.length_m - self._follower.along_m
-        self._command = (linear, angular)
         return NavStep(
             linear, angular, False, remaining, recoveries=self._contacts + self._replans, state=self._state)
 

@@ -16,6 +16,7 @@ from oomwoo_sim_support.navigator_settings import Code, NavigatorSettings
 WINDOW_M = 0.60               # how far ahead of the last closest point the next one is searched
 CARROT_PARTS = np.array([1.0, 0.75, 0.5, 0.35, 0.25, 0.15])   # of the lookahead, farthest first
 ARC_SAMPLES = 9
+SHORTEST_ARC_M = 0.12
 SHELL_TOLERANCE_M = 0.004     # an arc may come this much closer to things than the plan that it cuts short
 TIGHT_M = 0.06                # a gap beside the shell under which to slow down
 TURNED_RAD = 0.5              # a turn in place of this much is progress
@@ -125,7 +126,7 @@ class PathFollower:
         if to_goal > self.settings.xy_tolerance_m:
             return False
         _, bearing = _polar(pose, self._path[-1])
-        return to_goal < 0.3 * self.settings.xy_tolerance_m or abs(bearing) > self.settings.rotate_from_rad
+        return to_goal < 0.3 * self.settings.xy_tolerance_m or abs(bearing) > 2.0 * self.settings.rotate_until_rad
 
     def _is_stuck(self, pose, time_s):
         mark = self._milestone
@@ -223,8 +224,11 @@ def _arc(pose, distance, bearing):
     """
     Return ``(points, curvature)`` of the arc that leaves along the nose and ends ``distance`` away at ``bearing``.
 
+    A point nearer than SHORTEST_ARC_M is taken to be that far: up close, a bearing is mostly noise.
+
     Points (ARC_SAMPLES, 2) in the map; curvature 1/m, left positive (Coulter, 1992).
     """
+    distance = max(distance, SHORTEST_ARC_M)
     curvature = 2.0 * math.sin(bearing) / distance
     length = distance if abs(bearing) < 1e-6 else distance * bearing / math.sin(bearing)
     along = np.linspace(0.0, length, ARC_SAMPLES)
