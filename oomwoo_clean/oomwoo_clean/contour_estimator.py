@@ -87,7 +87,7 @@ def look_around(scan, base_from_scan, side=RIGHT, reach_m=1.2, own_body_m=0.1, f
 
     ``scan`` is a :class:`~oomwoo_localization.scans.Scan`, ``base_from_scan`` its full 4 x 4 mount. Returns farther
     than ``reach_m`` from the body centre, nearer than ``own_body_m``, or on the floor (below ``floor_m``) are left
-    out. A run ends where the range jumps by more than ``jump_m`` or where nothing came back over ``gap_rad``.
+    out. A run ends where the range jumps by more than ``jump_m`` or nothing came back over ``gap_rad`` (three beams at least).
     Averages span up to ``smooth_rad`` to either side, the same on both, so that the end of a wall stays where it is.
     """
     mirror = np.array([1.0, -1.0 if side == LEFT else 1.0])
@@ -99,7 +99,7 @@ def look_around(scan, base_from_scan, side=RIGHT, reach_m=1.2, own_body_m=0.1, f
     ranges = np.asarray(scan.ranges)[beams % len(scan.ranges)]
     spacing = abs(float(scan.angle_increment)) or math.radians(1.0)
 
-    breaks = _jumps(ranges, jump_m) | (beams[1:] - beams[:-1] > max(1, round(gap_rad / spacing)))
+    breaks = _jumps(ranges, jump_m) | (beams[1:] - beams[:-1] > max(3, round(gap_rad / spacing)))
     run = np.zeros(len(points), dtype=int)
     np.cumsum(breaks, out=run[1:])
     ends = np.concatenate([[0], np.flatnonzero(breaks) + 1, [len(points)]])
@@ -126,14 +126,16 @@ def _jumps(ranges, jump_m):
     """
     Return (N - 1,) where the range jumps from one beam to the next.
 
-    A jump of less than half as much again that the beam after or before it does not confirm is one noisy beam.
+    A jump of less than half as much again must show in the means of two beams before and two after it, too: it
+    may be two noisy beams that happen to deviate apart.
     """
-    step = np.abs(ranges[1:] - ranges[:-1])
-    jumps = step > jump_m
-    if len(ranges) > 2 and jumps.any():
-        back = np.abs(ranges[2:] - ranges[:-2]) < 0.5 * jump_m
-        jumps[:-1] &= ~(back & (step[:-1] < 1.5 * jump_m))
-        jumps[1:] &= ~(back & (step[1:] < 1.5 * jump_m))
+    step = ranges[1:] - ranges[:-1]
+    jumps = np.abs(step) > jump_m
+    doubtful = np.flatnonzero(jumps & (np.abs(step) < 1.5 * jump_m))
+    for i in doubtful.tolist():
+        before = 0.5 * (ranges[max(i - 1, 0)] + ranges[i])
+        after = 0.5 * (ranges[i + 1] + ranges[min(i + 2, len(ranges) - 1)])
+        jumps[i] = abs(after - before) > 0.7 * jump_m
     return jumps
 
 

@@ -19,7 +19,8 @@ from oomwoo_clean.contour_follower import ARC, ContourFollower, FOLLOW, Follower
 from oomwoo_clean.contour_scenarios import Scenario, SCENARIOS
 from oomwoo_localization.robot import load_robot
 from oomwoo_localization.settings import SettingError
-from oomwoo_sim_support.layout import LayoutError, load_layout
+from oomwoo_sim_support.layout import LayoutError, load_layout, primitives
+from oomwoo_sim_support.layout_primitives import solid_distance
 from oomwoo_sim_support.rehearsal import Rehearsal
 from oomwoo_sim_support.sim_settings import SimSettings
 
@@ -75,7 +76,7 @@ def run_trial(trial):
     track = rehearsal.run(meter, SETTLE_S + trial.seconds)
     states = np.array([out.state for out in meter.outputs])
     settled = track.time_s - track.time_s[0] >= SETTLE_S
-    gap = track.clearance_m + robot.body.radius
+    gap = solid_distance(_seen_or_felt(rehearsal.sim.layout, robot), track.truth[:, :2])
     error = gap[settled & (states == FOLLOW)] - follower.settings.standoff_m
     driven = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(track.truth[:, :2], axis=0).T))])
     result = {
@@ -95,6 +96,12 @@ def run_trial(trial):
     result['failed'] = judge(trial.scenario, result, track, meter.outputs)
     result['passed'] = not result['failed']
     return result, track, states
+
+
+def _seen_or_felt(layout, robot):
+    """Return the primitives that the LiDAR sees or the body touches, soft ones too."""
+    top = max(robot.body.height, robot.lidar.z)
+    return [part for part in primitives(layout) if part.crosses(robot.body.ground_clearance, top)]
 
 
 def judge(scenario, result, track, outputs):
@@ -174,17 +181,17 @@ def summarise(results):
     return rows
 
 
-def print_table(rows, stream=sys.stdout):
+def print_table(rows):
     """Print the rows of :func:`summarise` aligned, with what each scenario asks and whether it was kept."""
     titles = ['{:<16}'.format('scenario')] + [
         title.rjust(len(form.format(0))) for title, _, form, _ in COLUMNS[1:]]
-    print('  '.join([*titles, 'asked', 'kept']).rstrip(), file=stream)
+    print('  '.join([*titles, 'asked', 'kept']).rstrip())
     for row in rows:
         cells = [form.format(row[key] * scale if scale != 1 else row[key]) for _, key, form, scale in COLUMNS]
-        print('  '.join([*cells, _asked(row['scenario']), 'yes' if row['passed'] else 'NO']), file=stream)
+        print('  '.join([*cells, _asked(row['scenario']), 'yes' if row['passed'] else 'NO']))
     for row in rows:
         for reason in row['failed']:
-            print(f'{row["scenario"]}: {reason}', file=stream)
+            print(f'{row["scenario"]}: {reason}')
 
 
 def _asked(name):

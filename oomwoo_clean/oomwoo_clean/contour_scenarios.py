@@ -151,7 +151,7 @@ def _build():
     yield Scenario('wedge', 'a sharp wedge that stands out of the wall', _with_more_walls(_room(
         2.5, 1.5, walls_more=[wedge])))
     yield Scenario('post_in_path', 'a post in its path, farther away than the wall', _room(
-        2.4, 1.5, cylinders=[_leg(0.04, (1.2, 0.30), 'post')]))
+        2.4, 1.5, cylinders=[_leg(0.04, (1.2, 0.36), 'post')]))
     yield Scenario('post_beside_path', 'a post that it would just brush in passing', _room(
         2.4, 1.5, cylinders=[_leg(0.04, (1.2, 0.42), 'post')]))
     yield Scenario('panel_off_wall', 'a panel along the wall, 27.5 cm off it', _room(
