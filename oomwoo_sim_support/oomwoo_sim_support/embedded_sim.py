@@ -4,15 +4,15 @@ The robot in a world, with MuJoCo (Todorov, Erez and Tassa, 2012) as its physics
 Nothing of ROS in here: command in, time forward, sensors out. Deterministic for a seed, bit by bit.
 """
 from copy import deepcopy
-from dataclasses import replace
 import math
 
 import mujoco
 import numpy as np
 from oomwoo_localization.robot import load_robot
 from oomwoo_sim_support.layout_primitives import Primitive, primitives
-from oomwoo_sim_support.sim_clearance import Carpets, SolidField
+from oomwoo_sim_support.sim_clearance import Carpets
 from oomwoo_sim_support.sim_model import build_model, UNLIMITED, yaw_quaternion
+from oomwoo_sim_support.sim_obstacles import finite_pose, Obstacles, SimError
 from oomwoo_sim_support.sim_sensors import (
     BaseState,
     Bumper,
@@ -30,10 +30,6 @@ _NO_RAMP = 1e4                 # rad/s^2: at once
 _SETTLE_S = 0.5               # the tyres sink in by a tenth of a millimetre before the clock starts
 
 
-class SimError(ValueError):
-    """Something that cannot be put where it was asked to be, or a name that is taken or unknown."""
-
-
 class EmbeddedSim:
     """One robot in one world."""
 
@@ -47,8 +43,7 @@ class EmbeddedSim:
         self.robot = robot or load_robot()
         self.settings = (settings or SimSettings()).check()
         self.seed = seed
-        self._parts = primitives(layout)
-        self._entities = {}
+        self._obstacles = Obstacles(primitives(layout), self.robot)
         self._carpets = Carpets(layout.carpets, self.settings.tyre_friction)
         self._substeps = round(TICK_S / self.settings.timestep_s)
         self._encoder_steps = 2 * self._substeps
@@ -121,7 +116,7 @@ class EmbeddedSim:
         self._apply_targets()
 
     def _apply_targets(self):
-        """Slope and end of each wheel's ramp; the wheels' set points are where they are."""
+        """Set slope and end of each wheel's ramp, from the set point where it is now."""
         for wheel, (now, target) in enumerate(zip(self.data.act.tolist(), self._wheel_targets)):
             up = target >= now
             self.data.ctrl[wheel] = self._slope if up else -self._slope
@@ -221,7 +216,7 @@ class EmbeddedSim:
 
     def clearance(self):
         """Return the true gap from the shell to the nearest solid it can touch, metres; for meters only."""
-        return self._nearest(float(self._base_qpos[0]), float(self._base_qpos[1]))[0]
+        return self._obstacles.gap(*self._xy())[0]
 
     def configure(self, settings):
         """Take over those settings that may change while running."""
@@ -234,7 +229,7 @@ class EmbeddedSim:
     @property
     def entities(self):
         """Return the spawned obstacles: ``{name: Primitive}``."""
-        return dict(self._entities)
+        return dict(self._obstacles.entities)
 
     def spawn_box(self, name, x, y, yaw=0.0, size=(0.3, 0.3, 0.4), z=0.0, soft=False):
         """Put a box of ``size`` (x, y, z) metres with its underside at ``z``; raises :class:`SimError`."""
@@ -246,18 +241,13 @@ class EmbeddedSim:
 
     def delete(self, name):
         """Take a spawned obstacle away; raises :class:`SimError` when there is none of that name."""
-        self._known(name)
-        del self._entities[name]
+        self._obstacles.remove(name)
         self._rebuild()
 
     def move(self, name, pose):
         """Move a spawned obstacle to (x, y, yaw); raises :class:`SimError` as :meth:`spawn_box` does."""
-        x, y, yaw = _finite_pose(pose)
-        moved = replace(self._known(name), x=x, y=y, yaw=yaw)
-        self._refuse_on_robot(moved)
-        self._entities[name] = moved
+        self._obstacles.move(name, pose, self._xy())
         self._place_entities()
-        self._measure_solids()
 
     def teleport(self, pose):
         """
@@ -265,8 +255,8 @@ class EmbeddedSim:
 
         Raises :class:`SimError` when it would stand in something there.
         """
-        x, y, yaw = _finite_pose(pose)
-        gap, name = self._nearest(x, y)
+        x, y, yaw = finite_pose(pose)
+        gap, name = self._obstacles.gap(x, y)
         if gap < 0.0:
             raise SimError(f'the robot at ({x:.3f}, {y:.3f}) would stand {-gap * 1000:.0f} mm in {name!r}')
         data = self.data
@@ -289,10 +279,9 @@ class EmbeddedSim:
         """
         steps, entities = self._steps, self.entities
         if keep_entities:
-            x, y, _ = self._initial['pose']
-            for part in filter(self._touchable, entities.values()):
-                if SolidField([part]).nearest(x, y)[0] < self.robot.body.radius:
-                    raise SimError(f'{part.name!r} stands where the robot starts')
+            name = self._obstacles.entity_over(self._initial['pose'][:2])
+            if name:
+                raise SimError(f'{name!r} stands where the robot starts')
         self.restore({**self._initial, **({'entities': entities} if keep_entities else {})})
         if keep_time:
             self._steps = steps
@@ -300,11 +289,10 @@ class EmbeddedSim:
 
     def save(self):
         """Return the whole state, for :meth:`restore`."""
-        physics = np.empty(mujoco.mj_stateSize(self.model, _STATE))
-        mujoco.mj_getState(self.model, self.data, physics, _STATE)
         encoders = self._encoders
         return {
-            'pose': self.truth().pose, 'physics': physics, 'entities': self.entities, 'steps': self._steps,
+            'pose': self.truth().pose, 'physics': self._physics(), 'entities': self.entities,
+            'steps': self._steps,
             'command': (self._command, self._command_s, self._wheel_targets),
             'encoders': (encoders.x, encoders.y, encoders.yaw, encoders.angles),
             'bumper': dict(vars(self._bumper)), 'imu': self._imu.since,
@@ -312,8 +300,8 @@ class EmbeddedSim:
 
     def restore(self, state):
         """Go back to a saved state; what follows is the same bit by bit."""
-        if list(state['entities'].items()) != list(self._entities.items()):
-            self._entities = dict(state['entities'])
+        if list(state['entities'].items()) != list(self.entities.items()):
+            self._obstacles.set_entities(state['entities'])
             self._build()
         self._steps = state['steps']
         self._command, self._command_s, self._wheel_targets = state['command']
@@ -323,56 +311,38 @@ class EmbeddedSim:
         self._imu.since = state['imu']
         for name, rng in self._rngs.items():
             rng.bit_generator.state = deepcopy(state['rng'][name])
-        mujoco.mj_setState(self.model, self.data, state['physics'], _STATE)
+        self._set_physics(state['physics'])
+
+    def _spawn(self, part):
+        self._obstacles.add(part, self._xy())
+        self._rebuild()
+
+    def _xy(self):
+        return self._base_qpos[:2].tolist()
+
+    def _physics(self):
+        physics = np.empty(mujoco.mj_stateSize(self.model, _STATE))
+        mujoco.mj_getState(self.model, self.data, physics, _STATE)
+        return physics
+
+    def _set_physics(self, physics):
+        """Set MuJoCo's state, the forces and poses that follow from it, and what the model holds of it."""
+        mujoco.mj_setState(self.model, self.data, physics, _STATE)
         self._apply_targets()
         mujoco.mj_forward(self.model, self.data)
-        mujoco.mj_setState(self.model, self.data, state['physics'], _STATE)
+        mujoco.mj_setState(self.model, self.data, physics, _STATE)       # the warm start, which it changed
         if self._carpets:
             self._grip()
 
-    def _spawn(self, part):
-        if not part.name or part.name in self._entities or part.name == self.robot.name:
-            raise SimError(f'the name {part.name!r} is taken' if part.name else 'the name is empty')
-        sizes = (part.half_x, part.half_y, part.z_max - part.z_min)
-        if not all(map(math.isfinite, (part.x, part.y, part.yaw, part.z_min, *sizes))) or min(sizes) <= 0:
-            raise SimError(f'{part.name}: position must be finite and sizes greater than zero')
-        self._refuse_on_robot(part)
-        self._entities[part.name] = part
-        self._rebuild()
-
-    def _known(self, name):
-        if name not in self._entities:
-            raise SimError(f'there is nothing spawned called {name!r}')
-        return self._entities[name]
-
-    def _refuse_on_robot(self, part):
-        x, y = self._base_qpos[:2].tolist()
-        if self._touchable(part) and SolidField([part]).nearest(x, y)[0] < self.robot.body.radius:
-            raise SimError(f'{part.name!r} at ({part.x:.3f}, {part.y:.3f}) would stand in the robot')
-
-    def _touchable(self, part):
-        return not part.soft and part.crosses(self.robot.body.ground_clearance, self.robot.body.height)
-
-    def _nearest(self, x, y):
-        gap, name = self._solids.nearest(x, y)
-        return gap - self.robot.body.radius, name
-
-    def _measure_solids(self):
-        everything = [*self._parts, *self._entities.values()]
-        self._solids = SolidField([part for part in everything if self._touchable(part)])
-
     def _rebuild(self):
         """Build the model anew and go on with the robot's state."""
-        physics = np.empty(mujoco.mj_stateSize(self.model, _STATE))
-        mujoco.mj_getState(self.model, self.data, physics, _STATE)
+        physics = self._physics()
         self._build()
-        mujoco.mj_setState(self.model, self.data, physics, _STATE)
-        self._apply_targets()
-        mujoco.mj_forward(self.model, self.data)
-        mujoco.mj_setState(self.model, self.data, physics, _STATE)
+        self._set_physics(physics)
 
     def _build(self):
-        self.model = build_model(self._parts, self._entities, self.robot, self.settings)
+        entities = self._obstacles.entities
+        self.model = build_model(self._obstacles.parts, entities, self.robot, self.settings)
         self.data = data = mujoco.MjData(self.model)
         self._shell, self._floor = self.model.geom('shell').id, self.model.geom('floor').id
         self._wheels = [self.model.geom(f'{side}_wheel').id for side in ('left', 'right')]
@@ -380,9 +350,8 @@ class EmbeddedSim:
         self._base_position, self._base_rotation = data.xpos[base], data.xmat[base]
         self._base_qpos, self._base_qvel = data.qpos[:7], data.qvel[:6]
         self._wheel_angles, self._wheel_rates = data.qpos[7:9], data.qvel[6:8]
-        self._mocap = {name: self.model.body(f'entity/{name}').mocapid[0] for name in self._entities}
+        self._mocap = {name: self.model.body(f'entity/{name}').mocapid[0] for name in entities}
         self._place_entities()
-        self._measure_solids()
         self._ramp_ends, self._friction = self.model.actuator_actrange, self.model.geom_friction
         self._contacts = data.contact
         self._untouched = set()            # pairs of geoms known not to hold the shell, to look them up fast
@@ -390,7 +359,7 @@ class EmbeddedSim:
 
     def _place_entities(self):
         for name, index in self._mocap.items():
-            part = self._entities[name]
+            part = self._obstacles.entities[name]
             self.data.mocap_pos[index] = (part.x, part.y, 0.0)
             self.data.mocap_quat[index] = yaw_quaternion(part.yaw)
 
@@ -401,10 +370,3 @@ class EmbeddedSim:
         mujoco.mj_step(empty, data, round(_SETTLE_S / self.settings.timestep_s))
         self._rest_height = float(data.qpos[2])
         self._rest_tilt = data.qpos[3:7].copy()
-
-
-def _finite_pose(pose):
-    x, y, yaw = (float(v) for v in pose)
-    if not all(map(math.isfinite, (x, y, yaw))):
-        raise SimError(f'pose is not finite: {x, y, yaw}')
-    return x, y, yaw

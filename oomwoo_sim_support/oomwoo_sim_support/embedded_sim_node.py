@@ -69,8 +69,7 @@ class EmbeddedSimNode(SuiteNode):
         self._scan_every = max(1, round(1.0 / robot.lidar.rate / TICK_S))
         self._tick = 0
         self._bumpers = None
-        self._answered = self._waiting_since = -math.inf
-        self._command_s = -math.inf
+        self._command_s = self._waiting_since = -math.inf
         self._create_publishers(robot)
         self.create_subscription(Twist, 'cmd_vel', self._on_command, 1)
         self._control = SimulationServices(self)
@@ -151,6 +150,7 @@ class EmbeddedSimNode(SuiteNode):
             return
         for _ in range(self._pacer.due(wall_s)):
             self.tick()
+            self._pacer.did(1)
             if self._waiting_since > wall_s:
                 break
         if self._pacer.report(wall_s):

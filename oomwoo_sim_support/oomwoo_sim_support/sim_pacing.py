@@ -36,7 +36,7 @@ class Pacer:
         self._begun = self._report_from = None
 
     def due(self, wall_s):
-        """Return how many ticks to do now, and count them as done."""
+        """Return how many ticks to do now; tell :meth:`did` how many it were."""
         if self._begun is None:
             self._begun, self._done = wall_s, 0
             self._report_from, self._reported = wall_s, 0
@@ -47,9 +47,12 @@ class Pacer:
             if debt * self._tick_s > self._patience_s:
                 self._begun += (debt * self._tick_s - self._patience_s) / self._factor
             count = max(0, min(self._most, math.floor(debt)))
-        self._done += count
-        self._reported += count
         return count
+
+    def did(self, ticks):
+        """Count ticks as done."""
+        self._done += ticks
+        self._reported += ticks
 
     def report(self, wall_s, every_s=2.0):
         """Return True when ``achieved`` holds a new measure of simulated over wall seconds."""

@@ -4,8 +4,8 @@ from pathlib import Path
 import re
 
 from oomwoo_localization.ros_support import pose_from_msg, pose_to_msg
-from oomwoo_sim_support.embedded_sim import SimError
 from oomwoo_sim_support.sim_entities import EntityError, shape_from_sdf
+from oomwoo_sim_support.sim_obstacles import SimError
 from rclpy.time import Time
 from simulation_interfaces.msg import EntityState, Result, SimulationState, SimulatorFeatures
 from simulation_interfaces.srv import (

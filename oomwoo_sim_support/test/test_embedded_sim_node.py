@@ -67,7 +67,7 @@ class Graph(Node):
         for topic, (kind, qos) in TOPICS.items():
             self.create_subscription(kind, topic, lambda msg, topic=topic: self._take(topic, msg), qos)
         self.cmd_vel = self.create_publisher(Twist, 'cmd_vel', 1)
-        self.command = None
+        self.command = self.on_scan = None
         self.frames = FrameTree(self)
         self.executor_ = EventsExecutor()
         self.executor_.add_node(self)
@@ -77,6 +77,8 @@ class Graph(Node):
         self.last[topic] = msg
         self.count[topic] += 1
         if topic == 'scan':
+            if self.on_scan:
+                self.on_scan(seconds(msg.header.stamp))
             self.stamps.append(seconds(msg.header.stamp))
             if self.command:
                 self.cmd_vel.publish(twist_msg(*self.command))
@@ -382,6 +384,32 @@ def test_parameters_change_while_it_runs_or_say_why_not(graph):
     refused = set_parameter('world', 'living_room')
     assert not refused.successful and 'restart' in refused.reason
     assert not set_parameter('dropout_rate', 2.0).successful
+
+
+def test_clock_waits_for_whoever_drives(graph):
+    """As fast as it goes, and still one command to a scan; without answers it goes on by itself."""
+    def set_parameters(**values):
+        request = SetParameters.Request(parameters=[
+            Parameter(name, value=value).to_parameter_msg() for name, value in values.items()])
+        results = graph.call(SetParameters, 'embedded_sim/set_parameters', request).results
+        assert all(result.successful for result in results)
+
+    set_parameters(command_wait_s=0.3, real_time_factor=0.0)
+    try:
+        lags, commands = [], []
+        graph.command = (0.05, 0.2)
+        graph.run(1.0)
+        graph.on_scan = lambda stamp: (time.sleep(0.03), lags.append(stamp), commands.append(graph.now))
+        graph.run(1.5)
+        graph.on_scan = None
+        assert len(lags) >= 14 and np.diff(lags) == pytest.approx(0.1, abs=1e-5)
+        assert max(np.array(commands) - lags) < 0.05
+        graph.command = None
+        begun, wall = graph.now, time.monotonic()
+        graph.run(6.0)
+        assert time.monotonic() - wall < 0.3 * 10 and graph.now > begun
+    finally:
+        set_parameters(command_wait_s=0.0, real_time_factor=FACTOR)
 
 
 def test_truth_localizer_gives_the_map_frame(graph):
