@@ -1,5 +1,5 @@
 """
-Give each pytest process a ROS domain of its own.
+Give each pytest process a ROS domain of its own, and Hypothesis time.
 
 Packages are tested in parallel, and several checkouts may share a machine: a test must not see
 another's topics. Whoever runs pytest below this folder gets a domain that no other such process
@@ -11,10 +11,15 @@ import os
 import socket
 import tempfile
 
+import hypothesis
+
+# A busy machine is no reason for a test to fail.
+hypothesis.settings.register_profile('oomwoo', deadline=None, print_blob=True)
+hypothesis.settings.load_profile('oomwoo')
+
 # env.sh gives people 1 to 19; above 101 the ports of a domain may be taken by others on Linux.
 TEST_DOMAINS = range(20, 102)
 _DAEMON_PORT = 11511
-_held = []
 
 
 def claim_domain():
@@ -23,14 +28,13 @@ def claim_domain():
     for offset in range(len(TEST_DOMAINS)):
         domain = TEST_DOMAINS[(first + offset) % len(TEST_DOMAINS)]
         path = os.path.join(tempfile.gettempdir(), f'oomwoo-{os.getuid()}-domain-{domain}.lock')
-        handle = open(path, 'w')
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            handle.close()
+            os.close(descriptor)
             continue
-        _held.append(handle)  # the lock is let go when the process ends
-        return domain
+        return domain  # the open descriptor holds the lock until the process ends
     return domain
 
 

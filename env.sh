@@ -83,5 +83,4 @@ _oomwoo_env || _oomwoo_status=$?
 unset -f _oomwoo_env _oomwoo_prepend
 unset _oomwoo_file _oomwoo_shell _oomwoo_prefix _oomwoo_lock _oomwoo_flags _oomwoo_old _oomwoo_new
 unset _oomwoo_package
-# shellcheck disable=SC2086,SC2317
-return $_oomwoo_status 2>/dev/null || exit $_oomwoo_status
+eval "unset _oomwoo_status; return $_oomwoo_status"

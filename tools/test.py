@@ -1,85 +1,104 @@
 #!/usr/bin/env python3
 """
-Run every test: each package's with ``colcon test``, then those of the tools; end with the sum.
+Run every test: each package's with ``colcon test``, and those of the tools; end with the sum.
 
     python tools/test.py [PACKAGE ...] [--tools] [--pytest-args ...]
 
-With names, only those packages; ``--tools`` alone, only the tools' own tests.
+With names, only those packages; with ``--tools``, the tools' own tests. As many packages are tested
+at a time as there are cores, whatever depends on what, the one that took longest the last time first.
 """
 
 import argparse
+from concurrent.futures import ThreadPoolExecutor
+import contextlib
+import json
 import os
 import subprocess
 import sys
 import time
 
 from test_summary import result_files, summarize
-from workspace import BUILD, colcon_environment, locked, packages, ROOT
+from workspace import BUILD, colcon_environment, locked, LOG, packages, ROOT
 
-TOOLS_RESULT = BUILD / 'tools' / 'pytest.xml'
-
-
-def heading(text, begin):
-    """Print what is going on, and how long it took to get there."""
-    print(f'test: [{time.monotonic() - begin:4.0f} s] {text}', flush=True)
+TOOLS = 'tools'
+SECONDS_FILE = BUILD / '.test-seconds.json'
 
 
-def test_packages(names, pytest_args):
-    """Run ``colcon test`` over the packages; return its exit status."""
-    command = [
-        'colcon', '--log-level', 'error', 'test', '--merge-install',
-        '--executor', 'parallel', '--parallel-workers', str(os.cpu_count() or 2),
-        '--base-paths', *(str(folder) for folder in packages().values()),
-        '--return-code-on-test-failure',
-        # One line as each package starts and ends; the failures come with the sum.
-        '--event-handlers', 'status-', 'summary-', 'console_stderr-',
-        '--packages-select', *names]
-    if pytest_args:
-        command += ['--pytest-args', *pytest_args]
-    return subprocess.run(command, cwd=ROOT, env=colcon_environment(),
-                          stdin=subprocess.DEVNULL).returncode
+class Run:
+    """One run of a number of packages' tests."""
 
+    def __init__(self, names, pytest_args):
+        self.names = names
+        self.pytest_args = pytest_args
+        self.begin = time.monotonic()
+        self.seconds = {}
+        with contextlib.suppress(OSError, ValueError):
+            self.seconds = json.loads(SECONDS_FILE.read_text())
 
-def test_tools(pytest_args):
-    """Run the tools' own tests; return pytest's exit status."""
-    TOOLS_RESULT.parent.mkdir(parents=True, exist_ok=True)
-    return subprocess.run(
-        [sys.executable, '-m', 'pytest', '--quiet', '--no-header', '--no-summary',
-         '--override-ini=cache_dir=' + str(TOOLS_RESULT.parent / '.pytest_cache'),
-         f'--junit-xml={TOOLS_RESULT}', '--junit-prefix=tools', *pytest_args, 'tools'],
-        cwd=ROOT, stdin=subprocess.DEVNULL).returncode
+    def say(self, text):
+        """Print what is going on, and when."""
+        print(f'test: [{time.monotonic() - self.begin:4.0f} s] {text}', flush=True)
+
+    def command(self, name):
+        """Return the command that tests one package, or the tools."""
+        if name != TOOLS:
+            command = [
+                'colcon', '--log-base', str(LOG / 'test' / name), '--log-level', 'error', 'test',
+                '--merge-install', '--base-paths', str(packages()[name]),
+                '--build-base', str(BUILD), '--install-base', str(ROOT / 'install'),
+                '--test-result-base', str(BUILD), '--return-code-on-test-failure',
+                '--packages-select', name, '--event-handlers', 'status-', 'summary-']
+            return command + (['--pytest-args', *self.pytest_args] if self.pytest_args else [])
+        results = BUILD / TOOLS
+        return [sys.executable, '-m', 'pytest', '--quiet', f'--junit-prefix={TOOLS}',
+                f'--junit-xml={results / "pytest.xml"}',
+                f'--override-ini=cache_dir={results / ".pytest_cache"}',
+                *self.pytest_args, str(ROOT / TOOLS)]
+
+    def test(self, name):
+        """Test one package; return whether its runner ended well."""
+        self.say(f'{name} ...')
+        begin = time.monotonic()
+        log = LOG / 'test' / f'{name}.txt'
+        with open(log, 'w') as output:
+            status = subprocess.run(self.command(name), cwd=ROOT, env=colcon_environment(), stdout=output,
+                                    stdin=subprocess.DEVNULL, stderr=output).returncode
+        self.seconds[name] = round(time.monotonic() - begin, 1)
+        summary = summarize(BUILD, name)
+        if status not in (0, 5) and not summary.failed:  # pytest's 5: no tests
+            tail = log.read_text(errors='replace').splitlines()[-20:]
+            summary.add_failure(name, '\n'.join(
+                [f'its test runner ended with {status} but names no failed test; see {log}', *tail]))
+        self.say(f'{name}: {summary.counts()} in {self.seconds[name]:.0f} s')
+        return summary
+
+    def run(self):
+        """Test everything; return the ``Summary``."""
+        (LOG / 'test').mkdir(parents=True, exist_ok=True)
+        (LOG / 'COLCON_IGNORE').touch()
+        for stale in result_files(BUILD):
+            stale.unlink()
+        order = sorted(self.names, key=lambda name: -self.seconds.get(name, 1e9))
+        with ThreadPoolExecutor(os.cpu_count() or 2) as pool:
+            summaries = list(pool.map(self.test, order))
+        SECONDS_FILE.write_text(json.dumps(self.seconds))
+        return sum(summaries[1:], summaries[0])
 
 
 def main():
     """Run from the command line; return the exit status."""
     parser = argparse.ArgumentParser(description='Run every test, and add up the results.')
-    parser.add_argument('packages', nargs='*', help='only these packages (default: all, and tools)')
+    parser.add_argument('packages', nargs='*', help='only these packages (default: everything)')
     parser.add_argument('--tools', action='store_true', help="the tools' own tests")
     parser.add_argument('--pytest-args', nargs=argparse.REMAINDER, default=[],
                         help='all that follows is for pytest, such as: -k NAME -x')
     arguments = parser.parse_args()
-    everything = not arguments.packages and not arguments.tools
-    names = arguments.packages or (list(packages()) if everything else [])
-    unknown = set(names) - set(packages())
+    unknown = set(arguments.packages) - set(packages())
     if unknown:
         parser.error(f'no such package: {" ".join(sorted(unknown))}')
-
-    begin = time.monotonic()
-    statuses = []
+    names = arguments.packages + [TOOLS] * arguments.tools or [*packages(), TOOLS]
     with locked('test'):
-        for stale in result_files(BUILD):
-            stale.unlink()
-        if names:
-            heading(f'colcon test: {" ".join(names)}', begin)
-            statuses.append(test_packages(names, arguments.pytest_args))
-        if everything or arguments.tools:
-            heading('tools', begin)
-            statuses.append(test_tools(arguments.pytest_args))
-        heading('done', begin)
-        summary = summarize(BUILD)
-    if any(statuses) and not summary.failed:
-        summary.add_failure('test run', 'a test runner failed without a failed test: '
-                            f'exit statuses {statuses}; see log/latest_test')
+        summary = Run(names, arguments.pytest_args).run()
     print(summary.report())
     return summary.status()
 

@@ -50,6 +50,14 @@ class Summary:
             else:
                 self.passed += 1
 
+    def __add__(self, other):
+        return Summary(self.passed + other.passed, self.failed + other.failed,
+                       self.skipped + other.skipped, self.failures + other.failures)
+
+    def counts(self):
+        """Return the closing line."""
+        return f'{self.passed} passed, {self.failed} failed, {self.skipped} skipped'
+
     def report(self):
         """Return the failures in full and the closing line."""
         lines = []
@@ -58,24 +66,23 @@ class Summary:
             if len(text) > MESSAGE_LINES:
                 text = [f'... {len(text) - MESSAGE_LINES} lines more', *text[-MESSAGE_LINES:]]
             lines += [f'FAILED {name}', *(f'    {line}' for line in text), '']
-        lines.append(f'{self.passed} passed, {self.failed} failed, {self.skipped} skipped')
-        return '\n'.join(lines)
+        return '\n'.join([*lines, self.counts()])
 
     def status(self):
         """Return the exit status of a run with this result."""
         return 0 if self.passed and not self.failed else 1
 
 
-def result_files(folder):
+def result_files(folder, package='*'):
     """Return the JUnit files that pytest and CTest left below a build folder."""
-    return sorted([*Path(folder).glob('*/pytest.xml'),
-                   *Path(folder).glob('*/test_results/**/*.xml')])
+    return sorted([*Path(folder).glob(f'{package}/pytest.xml'),
+                   *Path(folder).glob(f'{package}/test_results/**/*.xml')])
 
 
-def summarize(folder):
-    """Return the ``Summary`` of all results below ``folder``."""
+def summarize(folder, package='*'):
+    """Return the ``Summary`` of all results below ``folder``, or of one package's."""
     summary = Summary()
-    for path in result_files(folder):
+    for path in result_files(folder, package):
         summary.add_file(path)
     return summary
 

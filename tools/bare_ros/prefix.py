@@ -44,7 +44,7 @@ WHEEL_INCLUDE = '/opt/python/cp312-cp312/include/python3.12'
 WHEEL_PACKAGES = '/opt/python/cp312-cp312/lib/python3.12/site-packages'
 GLIBC_NEEDED = (2, 35)
 MIN_FREE_MB = 2000
-MARKER_FORMAT = 2  # raise when this file builds a prefix differently from the same locks
+RECIPE = 3  # raise when this file builds a prefix differently from the same locks
 
 
 # colcon builds against the build side, whose CMake configuration is in the venv. The run side's index
@@ -211,13 +211,14 @@ class Prefix:
         self.python = self.venv / 'bin' / 'python'
         self.jazzy = self.path / 'jazzy'
         self.downloads = self.path / DOWNLOADS
+        self.pip = []
 
     def _key(self):
         """Return a hash of everything that decides what is in the prefix."""
         digest = hashlib.sha256()
         for lock in self.locks:
             digest.update(lock.name.encode() + lock.read_bytes())
-        for fact in (MARKER_FORMAT, platform.python_version(), sysconfig.get_platform(),
+        for fact in (RECIPE, platform.python_version(), sysconfig.get_platform(),
                      self.ros_root or ''):
             digest.update(f'\0{fact}'.encode())
         return digest.hexdigest()[:12]
@@ -257,11 +258,12 @@ class Prefix:
         steps = Steps(5 if self.kind == 'bare_ros' else 3)
         with steps.step('virtual environment'):
             system = ['--system-site-packages'] if self.kind == 'overlay' else []
-            run([sys.executable, '-m', 'venv', *system, self.venv])
+            run([sys.executable, '-m', 'venv', '--without-pip', *system, self.venv])
+            self._find_pip()
         if self.kind == 'bare_ros':
             self._make_bare(steps)
         else:
-            with steps.step('Python packages', self.venv):
+            with steps.step('Python packages', self.path):
                 self._install_packages('overlay')
         with steps.step('check'):
             self._smoke_test()
@@ -278,9 +280,9 @@ class Prefix:
 
     def _make_bare(self, steps):
         with ParallelTask(self._download_runtime) as download:
-            with steps.step('Python packages and the build side of ROS 2', self.venv):
+            with steps.step('Python packages and the build side of ROS 2', self.path):
                 self._install_packages('bare')
-            with steps.step('run side of ROS 2', self.downloads):
+            with steps.step('run side of ROS 2', self.path):
                 download.result()
         with steps.step('paths and commands'):
             self._repair_cmake_paths()
@@ -302,10 +304,19 @@ class Prefix:
     def _lock(self, name):
         return self.requirements / f'{name}.lock'
 
+    def _find_pip(self):
+        """Take the base interpreter's pip, or unpack a new one into the venv (some seconds)."""
+        self.pip = [sys.executable, '-m', 'pip', '--python', self.python]
+        try:
+            run([*self.pip, '--version'])
+        except SetupError:
+            run([self.python, '-m', 'ensurepip'])
+            self.pip = [self.python, '-m', 'pip']
+
     def _pip(self, *arguments):
         environment = {**os.environ, 'TMPDIR': str(self.downloads / 'tmp'),
                        'PIP_DISABLE_PIP_VERSION_CHECK': '1', 'PIP_NO_INPUT': '1'}
-        run([self.python, '-m', 'pip', *arguments], environment)
+        run([*self.pip, *arguments], environment)
 
     def _pip_install(self, name, *options):
         self._pip('install', '--quiet', '--no-deps', '--require-hashes', '--no-compile',
@@ -339,7 +350,7 @@ class Prefix:
         value = os.environ.get('PIP_' + name.upper().replace('-', '_'))
         if value:
             return value
-        answer = subprocess.run([self.python, '-m', 'pip', 'config', 'list'],
+        answer = subprocess.run([*self.pip, 'config', 'list'],
                                 capture_output=True, text=True).stdout
         for line in answer.splitlines():
             key, _, quoted = line.partition('=')
