@@ -29,6 +29,7 @@ setup(
     description='Edge cleaning: the contour follower, the edge manager and what measures them.',
     license='Apache-2.0',
     entry_points={'console_scripts': [
+        'clean_manager = oomwoo_clean.clean_manager_node:main',
         'contour_follower = oomwoo_clean.contour_follower_node:main',
     ]},
 )

@@ -14,11 +14,12 @@ from oomwoo_localization.ros_support import (
 from oomwoo_localization.scans import ScanError
 from oomwoo_localization.settings import setting
 from sensor_msgs.msg import LaserScan
-from std_msgs.msg import Bool, ColorRGBA, String
+from std_msgs.msg import Bool, ColorRGBA, Empty, String
 from std_srvs.srv import SetBool
 from visualization_msgs.msg import Marker, MarkerArray
 
 _WATCH_PERIOD_S = 0.1
+_HEARTBEAT_S = 0.5            # the state is said at least this often, so that silence means trouble
 _MOUNT_KEPT_S = 1.0           # the mount is looked up again after this long
 _COLOURS = {
     FOLLOW: (0.2, 0.8, 0.2), ALIGN: (0.2, 0.4, 1.0), ARC: (0.7, 0.2, 0.9), LOST: (0.9, 0.1, 0.1),
@@ -34,6 +35,8 @@ class NodeSettings(FollowerSettings):
 
     base_frame: str = setting('base_footprint', 'frame of the body centre', live=False)
     autostart: bool = setting(False, 'enabled from the start', live=False)
+    lease_s: float = setting(
+        0.0, 'stops by itself when ~/keep_alive has been silent for this long; 0: never', 's', 0.0, 60.0)
     stale_s: float = setting(0.5, 'a scan older than this is not driven by', 's', 0.05, 5.0)
 
 
@@ -53,11 +56,13 @@ class ContourFollowerNode(SuiteNode):
         self._state = None
         self._command = self.create_publisher(Twist, 'cmd_vel', 10)
         self._states = self.create_publisher(String, '~/state', LATCHED_QOS)
+        self._said_s = self._alive_s = self.now_s()
         self._events = self.create_publisher(String, '~/event', 10)
         self._markers = self.create_publisher(MarkerArray, '~/markers', 1)
         self.create_subscription(LaserScan, 'scan', self._on_scan, SENSOR_QOS)
         for half in self._pressed:
             self.create_subscription(Bool, f'bumper/{half}', lambda msg, half=half: self._on_bumper(half, msg.data), 10)
+        self.create_subscription(Empty, '~/keep_alive', lambda _: self._keep_alive(), 1)
         self.create_service(SetBool, '~/enable', self._on_enable)
         self.create_timer(_WATCH_PERIOD_S, self._watch)
         self._enable(self.settings.autostart)
@@ -75,7 +80,7 @@ class ContourFollowerNode(SuiteNode):
         was, bumped = self._follower.enabled, self._follower.bumped
         self._follower.enable(on)
         if on and (bumped or not was):
-            self._heard_s = self.now_s()
+            self._heard_s = self._alive_s = self.now_s()
             self._felt = {half for half, pressed in self._pressed.items() if pressed}
             self._say(ALIGN, OK, 'enabled, waiting for a scan')
         elif not on:
@@ -99,7 +104,8 @@ class ContourFollowerNode(SuiteNode):
         self._follower.forget()
         self._frames.clear()
         self._mounts.clear()
-        self._stamp_s, self._heard_s = None, self.now_s()
+        self._stamp_s = None
+        self._heard_s = self._alive_s = self._said_s = self.now_s()
         self.get_logger().warning('the clock jumped back: forgot what was seen before')
 
     # -- input ------------------------------------------------------------------------------
@@ -157,8 +163,20 @@ class ContourFollowerNode(SuiteNode):
             self._mounts[frame] = (mount, self.now_s())
         return mount
 
+    def _keep_alive(self):
+        """Take a sign of life of whoever switched the follower on."""
+        self._alive_s = self.now_s()
+
     def _watch(self):
-        """Stand when scans stay away."""
+        """Stand when scans stay away, stop when its master does; say now and then that it is there."""
+        now_s, lease_s = self.now_s(), self.settings.lease_s
+        if self._follower.enabled and 0.0 < lease_s < now_s - self._alive_s:
+            self._enable(False)
+            self.set_status(
+                WARN, f'stopped: nothing on {self.resolve_topic_name("~/keep_alive")} for {lease_s} s', IDLE, 'LEASE_OVER')
+        if now_s - self._said_s >= _HEARTBEAT_S:
+            self._said_s = now_s
+            self._states.publish(String(data=self._state))
         if self._follower.enabled and self.now_s() - self._heard_s > self.settings.stale_s:
             self._stand(f'no new scan on {self._scan_topic()} for {self.settings.stale_s} s', 'STALE_SCAN')
 
@@ -175,7 +193,7 @@ class ContourFollowerNode(SuiteNode):
         if state != self._state:
             if state == LOST:
                 self._events.publish(String(data='lost'))
-            self._state = state
+            self._state, self._said_s = state, self.now_s()
             self._states.publish(String(data=state))
         self.set_status(level, message, state, code)
 
