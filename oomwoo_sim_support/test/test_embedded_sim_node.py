@@ -191,6 +191,7 @@ def graph(world):
     world.set_state(SimulationState.STATE_PLAYING)
     assert world.reset()[0] == Result.RESULT_OK
     world.until(lambda: world.now < 1.0)
+    world.frames.clear()
     world.run(0.2)
     world.stamps.clear()
     return world
