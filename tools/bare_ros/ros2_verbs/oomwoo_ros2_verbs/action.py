@@ -134,8 +134,8 @@ def follow_goal(node, client, goal, with_feedback):
     if not handle.accepted:
         print('Goal was rejected.')
         return 1
-    print(f'Goal accepted with ID: {bytes(handle.goal_id.uuid).hex()}\n', flush=True)
     try:
+        print(f'Goal accepted with ID: {bytes(handle.goal_id.uuid).hex()}\n', flush=True)
         answer = wait(node, handle.get_result_async())
     except KeyboardInterrupt:
         print('Canceling the goal...', flush=True)

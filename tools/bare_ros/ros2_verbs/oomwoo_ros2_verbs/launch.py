@@ -1,7 +1,9 @@
 """``ros2 launch``: start the nodes of a launch file."""
 
+import contextlib
 import os
 from pathlib import Path
+import signal
 import sys
 
 from ament_index_python.packages import get_package_share_directory
@@ -11,6 +13,7 @@ from launch.actions import IncludeLaunchDescription
 from launch.launch_description_sources import AnyLaunchDescriptionSource
 from launch.launch_introspector import LaunchIntrospector
 from launch.utilities import perform_substitutions
+import psutil
 from ros2cli.command import CommandExtension
 
 LAUNCH_SUFFIXES = ('.launch.py', '.launch.xml', '.launch.yaml', '.launch.yml', 'launch.py')
@@ -91,6 +94,16 @@ def format_arguments(description):
     return '\n'.join(lines)
 
 
+def end_processes(patience_s=5.0):
+    """End what still runs below this process: launch leaves everything behind on a SIGTERM."""
+    left = psutil.Process().children(recursive=True)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+        for process in left:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.send_signal(number)
+        _, left = psutil.wait_procs(left, timeout=patience_s)
+
+
 class LaunchCommand(CommandExtension):
     """Start the nodes of a launch file."""
 
@@ -127,7 +140,10 @@ class LaunchCommand(CommandExtension):
         service.include_launch_description(launch.LaunchDescription([
             IncludeLaunchDescription(AnyLaunchDescriptionSource(str(path)),
                                      launch_arguments=pairs)]))
-        return service.run()
+        try:
+            return service.run()
+        finally:
+            end_processes()
 
     @staticmethod
     def _show(path, arguments_only):
