@@ -54,7 +54,7 @@ class Pacer:
         self._done += ticks
         self._reported += ticks
 
-    def report(self, wall_s, every_s=2.0):
+    def report(self, wall_s, every_s=5.0):
         """Return True when ``achieved`` holds a new measure of simulated over wall seconds."""
         if self._report_from is None or wall_s - self._report_from < every_s:
             return False

@@ -5,28 +5,14 @@ import subprocess
 import sys
 import time
 
-from geometry_msgs.msg import Twist
-from nav_msgs.msg import Odometry
 import numpy as np
 from oomwoo_localization.frames import matrix_from_xyzrpy
-from oomwoo_localization.robot import load_robot
-from oomwoo_localization.ros_support import (
-    FrameTree,
-    pose_from_msg,
-    pose_to_msg,
-    seconds,
-    twist_msg,
-)
 from oomwoo_sim_support.sim_entities import sdf_of_box, sdf_of_cylinder
 import pytest
 from rcl_interfaces.srv import SetParameters
 import rclpy
-from rclpy.experimental import EventsExecutor
-from rclpy.node import Node
 from rclpy.parameter import Parameter
-from rclpy.qos import qos_profile_sensor_data
-from rosgraph_msgs.msg import Clock
-from sensor_msgs.msg import BatteryState, Imu, JointState, LaserScan
+from sim_graph import answer, Graph, ROBOT, ROOM, START, start_node, TOPICS
 from simulation_interfaces.msg import Result, SimulationState
 from simulation_interfaces.srv import (
     DeleteEntity,
@@ -40,117 +26,8 @@ from simulation_interfaces.srv import (
     SpawnEntity,
     StepSimulation,
 )
-from std_msgs.msg import Bool
 
-ROBOT = load_robot()
-START = (-2.0, 0.5, 0.3)
 FACTOR = 5.0
-ROOM = """
-name: bare_room
-start: [-2.0, 0.5, 17.18873385]
-floor: [[-3, -3], [3, -3], [3, 3], [-3, 3]]
-walls:
-  - {name: walls, points: [[-3, -3], [3, -3], [3, 3], [-3, 3]], closed: true, thickness: 0.05, z: [0, 0.4]}
-"""
-TOPICS = {
-    '/clock': (Clock, 10), 'scan': (LaserScan, qos_profile_sensor_data), 'odom': (Odometry, 10),
-    'odom_truth': (Odometry, 10), 'joint_states': (JointState, 10), 'imu': (Imu, qos_profile_sensor_data),
-    'bumper/left': (Bool, 10), 'bumper/right': (Bool, 10), 'battery_state': (BatteryState, 10)}
-
-
-class Graph(Node):
-    """Everything around the simulator: listeners, a driver, service clients."""
-
-    def __init__(self):
-        super().__init__('sim_test')
-        self.last, self.count, self.stamps = {}, dict.fromkeys(TOPICS, 0), []
-        for topic, (kind, qos) in TOPICS.items():
-            self.create_subscription(kind, topic, lambda msg, topic=topic: self._take(topic, msg), qos)
-        self.cmd_vel = self.create_publisher(Twist, 'cmd_vel', 1)
-        self.command = self.on_scan = None
-        self.frames = FrameTree(self)
-        self.executor_ = EventsExecutor()
-        self.executor_.add_node(self)
-        self.clients_ = {}
-
-    def _take(self, topic, msg):
-        self.last[topic] = msg
-        self.count[topic] += 1
-        if topic == 'scan':
-            if self.on_scan:
-                self.on_scan(seconds(msg.header.stamp))
-            self.stamps.append(seconds(msg.header.stamp))
-            if self.command:
-                self.cmd_vel.publish(twist_msg(*self.command))
-
-    @property
-    def now(self):
-        """Return the simulated time that was last heard of."""
-        return seconds(self.last['/clock'].clock)
-
-    @property
-    def truth(self):
-        """Return the true plane pose."""
-        return pose_from_msg(self.last['odom_truth'].pose.pose)
-
-    @property
-    def odom(self):
-        """Return the plane pose of the odometry."""
-        return pose_from_msg(self.last['odom'].pose.pose)
-
-    def until(self, what, timeout_s=8.0):
-        """Spin until ``what()`` holds; fail when it does not."""
-        end = time.monotonic() + timeout_s
-        while not what():
-            assert time.monotonic() < end, 'waited in vain'
-            self.executor_.spin_once(timeout_sec=0.05)
-
-    def run(self, simulated_s):
-        """Spin for some simulated time."""
-        end = self.now + simulated_s
-        self.until(lambda: self.now >= end - 1e-6, 8.0 + simulated_s)
-
-    def call(self, kind, name, request):
-        """Call a service and return its response."""
-        client = self.clients_.setdefault(name, self.create_client(kind, name))
-        assert client.wait_for_service(timeout_sec=5.0)
-        future = client.call_async(request)
-        self.until(future.done)
-        return future.result()
-
-    def spawn(self, name, sdf, pose, **fields):
-        """Spawn something and return the response."""
-        request = SpawnEntity.Request(name=name, resource_string=sdf, **fields)
-        request.initial_pose.pose = pose_to_msg(pose)
-        return self.call(SpawnEntity, 'spawn_entity', request)
-
-    def put(self, entity, pose):
-        """Set an entity's pose; return (code, message)."""
-        request = SetEntityState.Request(entity=entity)
-        request.state.pose = pose_to_msg(pose)
-        return answer(self.call(SetEntityState, 'set_entity_state', request))
-
-    def set_state(self, state):
-        """Play, pause or stop; return (code, message)."""
-        request = SetSimulationState.Request(state=SimulationState(state=state))
-        return answer(self.call(SetSimulationState, 'set_simulation_state', request))
-
-    def reset(self, scope=ResetSimulation.Request.SCOPE_DEFAULT):
-        """Reset; return (code, message)."""
-        return answer(self.call(ResetSimulation, 'reset_simulation', ResetSimulation.Request(scope=scope)))
-
-
-def answer(response):
-    """Return (code, message) of a response."""
-    return response.result.result, response.result.error_message
-
-
-def start_node(module, *parameters):
-    """Start a node of the package in a process of its own."""
-    words = [word for parameter in parameters for word in ('-p', parameter)]
-    return subprocess.Popen(
-        [sys.executable, '-m', f'oomwoo_sim_support.{module}', '--ros-args', *words],
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
 @pytest.fixture(scope='module')
@@ -191,6 +68,7 @@ def graph(world):
     world.set_state(SimulationState.STATE_PLAYING)
     assert world.reset()[0] == Result.RESULT_OK
     world.until(lambda: world.now < 1.0)
+    world.run(0.1)
     world.frames.clear()
     world.run(0.2)
     world.stamps.clear()

@@ -36,7 +36,7 @@ def test_as_fast_as_it_goes_and_what_was_reached():
     for look in range(30):
         assert pacer.due(0.1 * look) == 4
         pacer.did(4)
-    assert pacer.report(2.9) and not pacer.report(3.0)
+    assert pacer.report(2.9, every_s=2.0) and not pacer.report(3.0, every_s=2.0)
     assert pacer.achieved == pytest.approx(30 * 4 * 0.01 / 2.9)
 
 
