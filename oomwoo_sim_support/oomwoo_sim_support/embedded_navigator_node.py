@@ -207,7 +207,8 @@ class EmbeddedNavigatorNode(SuiteNode):
     def _wait(self, job, now_s, missing):
         """Stand still while something is missing, and give the goal up when that takes too long."""
         self._cmd_vel.publish(twist_msg(0.0, 0.0))
-        self.set_status(WARN, f'standing: {missing}', 'WAITING', 'no_input')
+        # Without tf's details, which differ every time; the goal's result has them.
+        self.set_status(WARN, f'standing: {missing.split(":")[0]}', 'WAITING', 'no_input')
         if job.waiting_since_s == 0.0:       # accepted before the first message on /clock
             job.waiting_since_s = now_s
         if now_s - job.waiting_since_s > self.settings.patience_s:
@@ -221,8 +222,8 @@ class EmbeddedNavigatorNode(SuiteNode):
         pose, stamp_s = found
         # A stamp of zero is that of a tree with nothing moving in it.
         if stamp_s > 0.0 and now_s - stamp_s > self.settings.stale_s:
-            return (f'the transform {self.settings.global_frame} <- {self.settings.robot_frame} is '
-                    f'{now_s - stamp_s:.1f} s old')
+            return (f'the transform {self.settings.global_frame} <- {self.settings.robot_frame} is older than '
+                    f'{self.settings.stale_s} s')
         return pose
 
     def _start(self, job, pose, now_s):
