@@ -1,4 +1,9 @@
 """The offline loop: lock-step, deterministic, what a track holds."""
+import hashlib
+from pathlib import Path
+import subprocess
+import sys
+
 import numpy as np
 from oomwoo_sim_support.layout import layout_from_dict
 from oomwoo_sim_support.rehearsal import Rehearsal
@@ -37,3 +42,26 @@ def test_track_has_a_row_a_scan_and_watch_may_end_it():
     assert track.truth.shape == (10, 3) and track.command.shape == (10, 2)
     more = rehearsal.run(swerve, 5.0, watch=lambda sim, seen, command: seen.time_s > 1.45)
     np.testing.assert_allclose(more.time_s, np.arange(10, 16) * 0.1)
+
+
+def digest(seed):
+    """Return a hash of every bit of a drive."""
+    track = drive(seed)
+    return hashlib.sha256(track.truth.tobytes() + track.odom.tobytes() + track.command.tobytes()).hexdigest()
+
+
+def test_another_process_gets_the_same_bits():
+    """Nothing depends on memory addresses or hash seeds."""
+    run = subprocess.run(
+        [sys.executable, '-c', 'import test_rehearsal; print(test_rehearsal.digest(6))'],
+        cwd=Path(__file__).parent, capture_output=True, text=True, timeout=60)
+    assert run.stdout.strip() == digest(6), run.stderr
+
+
+def test_controller_sees_sensors_and_no_truth():
+    """What it sees is what the robot has: encoders that drift, a noisy scan, bumpers that touch."""
+    seen = []
+    Rehearsal(layout_from_dict(ROOM), start=(1.6, 0.0, 0.0)).run(lambda o: seen.append(o) or (0.2, 0.0), 3.0)
+    assert {*vars(seen[0])} == {'time_s', 'scan', 'base_from_scan', 'odom', 'bumper_left', 'bumper_right'}
+    assert seen[0].odom.tolist() == [0.0, 0.0, 0.0]
+    assert seen[-1].bumper_left and seen[-1].bumper_right and not seen[0].bumper_left
