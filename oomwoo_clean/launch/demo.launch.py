@@ -7,6 +7,7 @@ from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.substitutions import FindPackageShare
+from oomwoo_sim_support.generate import map_file_for
 
 ARGUMENTS = (
     ('world', 'contour_torture', 'world of the suite, or path of a layout file'),
@@ -30,7 +31,7 @@ NAVIGATION = ('x_pose', 'y_pose', 'yaw', 'use_sim_time', 'nav', 'localizer')
 
 def _start(context):
     value = {name: LaunchConfiguration(name).perform(context) for name, _, _ in ARGUMENTS}
-    chosen_map = value['map'] or _map_of(value['world'])
+    chosen_map = value['map'] or str(map_file_for(value['world'], value['output_dir']))
 
     def include(package, file, arguments):
         return IncludeLaunchDescription(
@@ -49,12 +50,6 @@ def _start(context):
                 'use_sim_time': value['use_sim_time'].lower() == 'true',
                 'path': str(Path(value['output_dir']) / 'edge_clean.mcap')}]))
     return actions
-
-
-def _map_of(world):
-    """Return a map file for the world: the committed one, or one drawn now for a layout file of the user's."""
-    from oomwoo_sim_support.generate import map_file_for
-    return str(map_file_for(world))
 
 
 def generate_launch_description():

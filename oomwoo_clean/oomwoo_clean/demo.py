@@ -19,6 +19,7 @@ from oomwoo_localization.ros_support import run_node
 from oomwoo_clean.demo_progress_node import DemoProgressNode
 
 _STOP_PATIENCE_S = 15.0
+_LAUNCH_SAYS = '[launch.user]: '
 
 
 def parse_arguments(argv=None):
@@ -63,6 +64,16 @@ def last_lines(path, count=25):
         return f'({path}: {error.strerror})'
 
 
+def choices(log):
+    """Return what the launch files said they took: which simulator, navigator and localizer."""
+    try:
+        said = [line.split(_LAUNCH_SAYS, 1)[1] for line in log.read_text(encoding='utf-8', errors='replace').splitlines()
+                if _LAUNCH_SAYS in line]
+    except OSError:
+        return []
+    return [line for line in said if line.startswith(('sim:', 'nav:', 'localizer:'))]
+
+
 def main(argv=None):
     """Run the demo; returns 0 when the job ended as done."""
     options = parse_arguments(argv)
@@ -95,8 +106,8 @@ def conclude(report, log, out, wall_s):
         print(f'\nThe demo ended without a report. The end of {log}:\n{last_lines(log)}', file=sys.stderr)
         return 1
     print(result['report'])
-    if result.get('localizer_note'):
-        print(result['localizer_note'])
+    for line in choices(log):
+        print(f'  {line}')
     robot_s = result['sim_s']
     print(f'  {robot_s / wall_s:.1f} x real time over all, start and stop included ({wall_s:.0f} s)')
     for name, what in (('edge_clean.png', 'picture'), ('edge_clean.mcap', 'recording, opens in Foxglove')):
