@@ -21,11 +21,14 @@ ARGUMENTS = (
     ('nav', 'auto', 'auto, embedded or nav2'),
     ('localizer', 'auto', 'auto or truth'),
     ('real_time_factor', '5.0', 'simulation speed wanted; 0: as fast as it goes'),
+    ('command_wait_s', '0.1', 'wall time that the clock waits for whoever drives to answer a scan [s]'),
     ('seed', '0', 'of all simulated noise'),
     ('output_dir', 'out', 'folder for picture, report, saved job and recording'),
     ('record', 'true', 'write OUTPUT_DIR/edge_clean.mcap'),
 )
-WORLD = ('world', 'x_pose', 'y_pose', 'yaw', 'use_sim_time', 'odom_source', 'sim', 'real_time_factor', 'seed')
+WORLD = (
+    'world', 'x_pose', 'y_pose', 'yaw', 'use_sim_time', 'odom_source', 'sim', 'real_time_factor', 'command_wait_s',
+    'seed')
 NAVIGATION = ('x_pose', 'y_pose', 'yaw', 'use_sim_time', 'nav', 'localizer')
 
 
