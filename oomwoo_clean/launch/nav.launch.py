@@ -3,7 +3,7 @@ from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
-from oomwoo_sim_support.launch_choices import choose, find_file, is_true, number
+from oomwoo_sim_support.launch_choices import choose, find_file, is_true, LaunchError, number
 
 ARGUMENTS = (
     ('x_pose', '0.0', 'start in the map [m], for a localizer that has to be told'),
@@ -13,6 +13,7 @@ ARGUMENTS = (
     ('use_sim_time', 'true', 'take the time from /clock'),
     ('nav', 'auto', 'auto, embedded or nav2'),
     ('localizer', 'auto', 'auto or truth'),
+    ('namespace', '', 'namespace of all of it, tf included'),
 )
 NAVIGATORS = {
     'nav2': ('nav2_controller', 'nav2_planner', 'nav2_behaviors', 'nav2_bt_navigator', 'nav2_lifecycle_manager',
@@ -20,7 +21,7 @@ NAVIGATORS = {
     'embedded': (),
 }
 LOCALIZERS = {'truth': ()}
-TRUTH = 'map -> odom comes from the simulator\'s /odom_truth: a stand-in until there is a localizer'
+TRUTH = "map -> odom comes from the simulator's /odom_truth: a stand-in until there is a localizer"
 
 
 def _start(context):
@@ -31,21 +32,24 @@ def _start(context):
     map_file = find_file('map', value['map'], 'oomwoo_sim_support', 'maps', '.yaml')
     navigator, navigator_line = choose('nav', value['nav'], NAVIGATORS)
     localizer, localizer_line = choose('localizer', value['localizer'], LOCALIZERS)
-    navigation = _nav2(map_file, sim_time) if navigator == 'nav2' else _embedded(map_file, sim_time)
+    if navigator == 'nav2' and value['namespace']:
+        raise LaunchError('namespace: nav:=nav2 is not set up for one yet')
+    navigation = _nav2(map_file, sim_time) if navigator == 'nav2' else [
+        _ours('map_server', value['namespace'], [sim_time, {'map': map_file}]),
+        _ours('embedded_navigator', value['namespace'], [sim_time])]
     return [
         LogInfo(msg=navigator_line),
         LogInfo(msg=f'{localizer_line}: {TRUTH}'),
-        Node(package='oomwoo_sim_support', executable=f'{localizer}_localizer', output='screen', parameters=[sim_time]),
+        _ours(f'{localizer}_localizer', value['namespace'], [sim_time]),
         *navigation,
     ]
 
 
-def _embedded(map_file, sim_time):
-    return [
-        Node(package='oomwoo_sim_support', executable='map_server', output='screen',
-             parameters=[sim_time, {'map': map_file}]),
-        Node(package='oomwoo_sim_support', executable='embedded_navigator', output='screen', parameters=[sim_time]),
-    ]
+def _ours(executable, namespace, parameters):
+    return Node(
+        package='oomwoo_sim_support', executable=executable, name=executable, namespace=namespace,
+        output='screen', parameters=parameters,
+        remappings=[('/tf', 'tf'), ('/tf_static', 'tf_static')] if namespace else [])
 
 
 def _nav2(map_file, sim_time):
