@@ -1,0 +1,58 @@
+"""monitor_robot.launch.py and the RViz file that it opens."""
+import importlib.util
+from pathlib import Path
+
+from launch import LaunchContext
+from launch.actions import LogInfo
+from launch_ros.actions import Node
+from oomwoo_sim_support import launch_choices
+from oomwoo_sim_support.launch_choices import LaunchError
+import pytest
+import yaml
+
+PACKAGE = Path(__file__).resolve().parents[1]
+
+
+def start(monkeypatch, there, **arguments):
+    """Return (log lines, executables) with the packages ``there`` installed."""
+    monkeypatch.setattr(launch_choices, 'installed', lambda package: package in there)
+    monkeypatch.setattr(launch_choices, 'get_package_share_directory', lambda package: str(PACKAGE))
+    spec = importlib.util.spec_from_file_location('monitor', PACKAGE / 'launch' / 'monitor_robot.launch.py')
+    monitor = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(monitor)
+    context = LaunchContext()
+    for name, default, _ in monitor.ARGUMENTS:
+        context.launch_configurations[name] = arguments.get(name, default)
+    actions = monitor._start(context)
+    return ([''.join(part.perform(context) for part in a.msg) for a in actions if isinstance(a, LogInfo)],
+            [a.node_executable for a in actions if isinstance(a, Node)])
+
+
+@pytest.mark.parametrize('there', [(), ('rviz2',), ('foxglove_bridge',), ('rviz2', 'foxglove_bridge')])
+def test_what_is_installed_is_started_and_else_it_says_how_to_look(monkeypatch, there):
+    lines, executables = start(monkeypatch, there)
+    assert executables == list(there)
+    assert len(lines) == max(1, len(there))
+    assert ('edge_clean.mcap' in lines[0]) == (there == ())
+
+
+def test_rviz_can_be_left_out_and_a_missing_file_is_named(monkeypatch):
+    assert start(monkeypatch, ('rviz2',), rviz='false') == ([], [])
+    with pytest.raises(LaunchError, match='rviz_config:=none.rviz: no such file; oomwoo_bringup has edge_clean.rviz'):
+        start(monkeypatch, ('rviz2',), rviz_config='none.rviz')
+
+
+def test_the_rviz_file_shows_topics_that_are_in_the_interfaces():
+    config = yaml.safe_load((PACKAGE / 'rviz' / 'edge_clean.rviz').read_text(encoding='utf-8'))
+    page = (PACKAGE.parent / 'docs' / 'interfaces.md').read_text(encoding='utf-8')
+    displays = {d['Class'].split('/')[1]: d for d in config['Visualization Manager']['Displays']}
+    assert set(displays) == {'Map', 'MarkerArray', 'LaserScan', 'Path', 'Odometry', 'TF'}
+    for display in displays.values():
+        topic = display.get('Topic', {}).get('Value')
+        if topic:
+            assert f'| `{topic.lstrip("/")}` |' in page
+    # A latched topic shows nothing to a volatile subscriber that comes late.
+    for latched in ('Map', 'MarkerArray', 'Path'):
+        assert displays[latched]['Topic']['Durability Policy'] == 'Transient Local'
+    assert displays['LaserScan']['Topic']['Reliability Policy'] == 'Best Effort'
+    assert config['Visualization Manager']['Global Options']['Fixed Frame'] == 'map'
