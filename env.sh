@@ -6,8 +6,7 @@
 
 # Prepend folder $2 to the path variable $1, unless it is there already; then move it to the front.
 _oomwoo_prepend() {
-    eval "_oomwoo_old=\${$1:-}"
-    _oomwoo_new=":$_oomwoo_old:"
+    eval "_oomwoo_new=:\${$1:-}:"
     while :; do
         case $_oomwoo_new in
             *":$2:"*) _oomwoo_new="${_oomwoo_new%%":$2:"*}:${_oomwoo_new#*":$2:"}" ;;
@@ -25,8 +24,9 @@ _oomwoo_env() {
         return 1
     fi
     _oomwoo_prefix=$(readlink "$OOMWOO_ROOT/.prefix")
+    _oomwoo_pins=$OOMWOO_ROOT/tools/bare_ros/requirements
     for _oomwoo_lock in "$_oomwoo_prefix"/*.lock; do
-        if ! cmp -s "$_oomwoo_lock" "$OOMWOO_ROOT/tools/bare_ros/requirements/${_oomwoo_lock##*/}"; then
+        if ! cmp -s "$_oomwoo_lock" "$_oomwoo_pins/${_oomwoo_lock##*/}"; then
             echo "env.sh: the pinned packages changed since the last set-up; run: make setup" >&2
             return 1
         fi
@@ -44,7 +44,7 @@ _oomwoo_env() {
         # ROS's own script reads unset variables and may fail in a test.
         _oomwoo_flags=$-
         set +eu
-        # shellcheck disable=SC1091
+        # shellcheck disable=SC1090,SC1091
         . "${OOMWOO_ROS_ROOT:-/opt/ros/jazzy}/setup.${_oomwoo_shell}"
         case $_oomwoo_flags in *e*) set -e ;; esac
         case $_oomwoo_flags in *u*) set -u ;; esac
@@ -60,7 +60,7 @@ _oomwoo_env() {
         _oomwoo_prepend CMAKE_PREFIX_PATH "$OOMWOO_ROOT/install"
         _oomwoo_prepend LD_LIBRARY_PATH "$OOMWOO_ROOT/install/lib"
         _oomwoo_prepend PYTHONPATH "$OOMWOO_ROOT/install/lib/python3.12/site-packages"
-        # colcon build --symlink-install leaves the packages in the checkout and links to them here.
+        # colcon build --symlink-install leaves the packages in the checkout; build/ links to them.
         while IFS= read -r _oomwoo_package; do
             [ -z "$_oomwoo_package" ] || _oomwoo_prepend PYTHONPATH "$_oomwoo_package"
         done <<EOF
@@ -81,6 +81,6 @@ export OOMWOO_ROOT
 _oomwoo_status=0
 _oomwoo_env || _oomwoo_status=$?
 unset -f _oomwoo_env _oomwoo_prepend
-unset _oomwoo_file _oomwoo_shell _oomwoo_prefix _oomwoo_lock _oomwoo_flags _oomwoo_old _oomwoo_new
+unset _oomwoo_file _oomwoo_shell _oomwoo_prefix _oomwoo_pins _oomwoo_lock _oomwoo_flags _oomwoo_new
 unset _oomwoo_package
 eval "unset _oomwoo_status; return $_oomwoo_status"

@@ -2,8 +2,9 @@
 """
 Build the packages that changed since their last build, with colcon.
 
-Python packages are installed as links (``--symlink-install``), so an edit of a module needs no build;
-a new file, or any change of what is not a module (``package.xml``, ``setup.py``, interfaces, data), does.
+Python packages are installed as links (``--symlink-install``), so an edit of a module needs no
+build; a new file, or a change of what is no module (``package.xml``, ``setup.py``, interfaces,
+data), does.
 """
 
 import argparse

@@ -4,8 +4,9 @@ Run every test: each package's with ``colcon test``, and those of the tools; end
 
     python tools/test.py [PACKAGE ...] [--tools] [--pytest-args ...]
 
-With names, only those packages; with ``--tools``, the tools' own tests. As many packages are tested
-at a time as there are cores, whatever depends on what, the one that took longest the last time first.
+With names, only those packages; with ``--tools``, the tools' own tests. As many packages are
+tested at a time as there are cores, whatever depends on what, the one that took longest the last
+time first.
 """
 
 import argparse
@@ -61,14 +62,15 @@ class Run:
         begin = time.monotonic()
         log = LOG / 'test' / f'{name}.txt'
         with open(log, 'w') as output:
-            status = subprocess.run(self.command(name), cwd=ROOT, env=colcon_environment(), stdout=output,
-                                    stdin=subprocess.DEVNULL, stderr=output).returncode
+            status = subprocess.run(
+                self.command(name), cwd=ROOT, env=colcon_environment(), stdin=subprocess.DEVNULL,
+                stdout=output, stderr=output).returncode
         self.seconds[name] = round(time.monotonic() - begin, 1)
         summary = summarize(BUILD, name)
         if status not in (0, 5) and not summary.failed:  # pytest's 5: no tests
             tail = log.read_text(errors='replace').splitlines()[-20:]
             summary.add_failure(name, '\n'.join(
-                [f'its test runner ended with {status} but names no failed test; see {log}', *tail]))
+                [f'its runner ended with {status} but names no failed test; see {log}', *tail]))
         self.say(f'{name}: {summary.counts()} in {self.seconds[name]:.0f} s')
         return summary
 

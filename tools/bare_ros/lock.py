@@ -8,9 +8,9 @@ changing an ``.in`` file, or to take newer versions::
 
     python3.12 tools/bare_ros/lock.py [NAME ...]
 
-uv finds the versions (``pip install uv`` if ``import uv`` fails), pip names the file of each platform.
-Only the public index is asked: the machine's own pip configuration is left out, so that the hashes
-are everyone's.
+uv finds the versions (``pip install uv`` if it is not there), pip names the file of each platform.
+Only the public index is asked: the machine's own pip configuration is left out, so that the
+hashes are everyone's.
 """
 
 import argparse

@@ -4,8 +4,8 @@ Make ROS 2 Jazzy and the workspace's Python packages ready on this machine.
 
 Two kinds of prefix, both in a cache outside the checkout and shared by every clone:
 
-- ``bare_ros``: on a machine without ROS 2. A venv with the build side (``ros-jazzy-*`` wheels), the
-  Python packages and colcon, and beside it the run side unpacked from the ``isaacsim-ros2`` wheel.
+- ``bare_ros``: on a machine without ROS 2. A venv with the build side (``ros-jazzy-*`` wheels),
+  the Python packages and colcon; beside it the run side, out of the ``isaacsim-ros2`` wheel.
 - ``overlay``: where an apt ROS 2 is found. A venv that sees the system's packages, for MuJoCo and
   the others that apt does not have.
 
@@ -44,11 +44,11 @@ WHEEL_INCLUDE = '/opt/python/cp312-cp312/include/python3.12'
 WHEEL_PACKAGES = '/opt/python/cp312-cp312/lib/python3.12/site-packages'
 GLIBC_NEEDED = (2, 35)
 MIN_FREE_MB = 2000
-RECIPE = 3  # raise when this file builds a prefix differently from the same locks
+RECIPE = 3  # raise it when this file makes something else of the same locks
 
 
-# colcon builds against the build side, whose CMake configuration is in the venv. The run side's index
-# names generators that it does not have, so a build must not see it; its Python modules come last.
+# colcon builds against the build side, whose CMake configuration is in the venv. The run side's
+# index names generators that it lacks, so a build must not see it; its Python modules come last.
 COLCON_COMMAND = """\
 import os
 import sys
@@ -95,9 +95,9 @@ def check_platform():
     found = tuple(int(part) for part in version.split('.')[:2] if part.isdigit())
     if name != 'glibc' or found < GLIBC_NEEDED:
         raise SetupError(
-            f'the bare ROS 2 needs glibc {GLIBC_NEEDED[0]}.{GLIBC_NEEDED[1]} or newer (Ubuntu 22.04,'
-            f' Debian 12), and this machine has {name or "another C library"} {version}. Use a newer '
-            'distribution or the container under docker/.')
+            f'the bare ROS 2 needs glibc {GLIBC_NEEDED[0]}.{GLIBC_NEEDED[1]} or newer (Ubuntu '
+            f'22.04, Debian 12), and this machine has {name or "another C library"} {version}. '
+            'Use a newer distribution or the container under docker/.')
 
 
 def check_python():
@@ -426,7 +426,7 @@ def shebang(python):
 
 
 class ParallelTask:
-    """A function on a thread; its exception is raised by ``result`` and at the end of the block."""
+    """A function on a thread; ``result`` raises what it raised; the block waits for its end."""
 
     def __init__(self, function):
         self._function = function
@@ -467,15 +467,16 @@ def explain(output, command):
     low = output.lower()
     tail = '\n'.join('  ' + line for line in output.strip().splitlines()[-8:])
     if 'hash' in low and ('mismatch' in low or 'do not match' in low):
-        advice = ('a download does not have the pinned hash, and is not used. A proxy or mirror may '
-                  'change files; if the package was published anew, run tools/bare_ros/lock.py.')
+        advice = ('a download does not have the pinned hash, and is not used. A proxy or mirror '
+                  'may change files; if the package was published anew, run '
+                  'tools/bare_ros/lock.py.')
     elif 'no space left' in low:
         advice = 'the disk is full. Make room, or put the cache elsewhere with OOMWOO_CACHE=/path.'
     elif any(sign in low for sign in (
             'connection', 'resolve', 'timed out', 'network', 'no matching distribution',
-            'error sending request', 'proxy', 'dns')):
-        advice = ('the package index cannot be reached. Check the network (and PIP_INDEX_URL or pip\'s'
-                  ' configuration, if you use a mirror), then run this again.')
+            'error sending request', 'failed to fetch', 'proxy', 'dns')):
+        advice = ('the package index cannot be reached. Check the network, and the settings '
+                  'of pip if you use a mirror, then run this again.')
     else:
         advice = 'a step failed: ' + ' '.join(command[:6])
     return f'{advice}\n{tail}'

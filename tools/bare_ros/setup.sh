@@ -1,13 +1,14 @@
 #!/bin/sh
-# Make the workspace's Python and ROS 2 ready: see prefix.py, which this starts with the right Python.
-# Environment: OOMWOO_PYTHON takes that interpreter, OOMWOO_ROS_ROOT another place for an apt ROS 2.
+# Make the workspace's Python and ROS 2 ready: finds the right Python and starts prefix.py with it.
+# Environment: OOMWOO_PYTHON names that interpreter, OOMWOO_ROS_ROOT another place of an apt ROS 2.
 set -eu
 
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd -P)
 ros_root=${OOMWOO_ROS_ROOT:-/opt/ros/jazzy}
 
 is_python_3_12() {
-    [ -n "$1" ] && [ "$("$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)" = 3.12 ]
+    [ -n "$1" ] &&
+        "$1" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 12))' 2>/dev/null
 }
 
 # Print the candidates one a line, the likeliest first.
@@ -53,8 +54,8 @@ if ! is_python_3_12 "$python"; then
         echo "setup: no Python 3.12 found on PATH, under pyenv or under uv." >&2
     fi
     echo "setup: ROS 2 Jazzy needs exactly that version. Install it (apt install python3.12-dev" \
-        "python3.12-venv, pyenv install 3.12, or uv python install 3.12) and run this again, or name one" \
-        "with OOMWOO_PYTHON=/path/to/python3.12." >&2
+        "python3.12-venv, pyenv install 3.12, or uv python install 3.12) and run this again, or" \
+        "name one with OOMWOO_PYTHON=/path/to/python3.12." >&2
     exit 1
 fi
 exec "$python" "$here/prefix.py" "$@"

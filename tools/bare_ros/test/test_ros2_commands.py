@@ -15,14 +15,13 @@ HERE = Path(__file__).resolve().parent
 LAUNCH_FILE = """
 import sys
 from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, EmitEvent, ExecuteProcess, RegisterEventHandler
-from launch.event_handlers import OnProcessExit
-from launch.events import Shutdown
+from launch.actions import DeclareLaunchArgument, ExecuteProcess
 from launch.substitutions import LaunchConfiguration
 
 
 def generate_launch_description():
-    program = 'import sys, time; print("got", sys.argv[1], flush=True); time.sleep(float(sys.argv[2]))'
+    program = ('import sys, time; print("got", sys.argv[1], flush=True); '
+               'time.sleep(float(sys.argv[2]))')
     return LaunchDescription([
         DeclareLaunchArgument('word', description='what to say'),
         DeclareLaunchArgument('wait', default_value='0', description='how long, s'),
@@ -101,7 +100,7 @@ def test_goal_with_feedback(node):
                                   'nav2_msgs/action/Wait', '{time: {sec: 1}}')
     assert status == 0, errors
     assert output.count('Feedback:') >= 5
-    assert "error_msg: none" in output
+    assert 'error_msg: none' in output
     assert output.endswith('Goal finished with status: SUCCEEDED\n')
 
 
@@ -126,7 +125,7 @@ def test_interrupt_cancels_the_goal(node):
 
 @pytest.mark.parametrize(('arguments', 'said'), [
     (['info', '/nothing'], "no action '/nothing'"),
-    (['send_goal', '/wait', 'nav2_msgs/action/Wat', '{}'], "no action type 'nav2_msgs/action/Wat'"),
+    (['send_goal', '/wait', 'nav2_msgs/action/Wat', '{}'], "no action type 'nav2_msgs"),
     (['send_goal', '/wait', 'nav2_msgs/action/Wait', '{tim: 1}'], 'does not fit'),
     (['send_goal', '/wait', 'nav2_msgs/action/Wait', '5'], 'must be a YAML mapping'),
     (['send_goal', '-t', '0.1', '/nothing', 'nav2_msgs/action/Wait', '{}'], 'no server of'),
@@ -201,7 +200,8 @@ node = rclpy.create_node('arrays')
 got = {}
 for kind, topic in ((LaserScan, 'scan'), (OccupancyGrid, 'map')):
     node.create_subscription(kind, topic, lambda m, t=topic: got.setdefault(t, m), 10)
-publishers = [node.create_publisher(LaserScan, 'scan', 10), node.create_publisher(OccupancyGrid, 'map', 10)]
+scans = node.create_publisher(LaserScan, 'scan', 10)
+grids = node.create_publisher(OccupancyGrid, 'map', 10)
 ranges = np.linspace(0.1, 8.0, 360, dtype=np.float32)
 cells = np.arange(-1, 99, dtype=np.int8)
 scan, grid = LaserScan(), OccupancyGrid()
@@ -209,7 +209,8 @@ scan.ranges = array.array('f', ranges.tobytes())
 grid.data = array.array('b', cells.tobytes())
 end = time.monotonic() + 30
 while len(got) < 2 and time.monotonic() < end:
-    publishers[0].publish(scan), publishers[1].publish(grid)
+    scans.publish(scan)
+    grids.publish(grid)
     rclpy.spin_once(node, timeout_sec=0.05)
 assert np.array_equal(np.asarray(got['scan'].ranges, dtype=np.float32), ranges)
 assert np.array_equal(np.frombuffer(got['map'].data, dtype=np.int8), cells)

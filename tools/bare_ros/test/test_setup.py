@@ -86,7 +86,8 @@ def test_apt_ros_is_taken_where_it_is(world):
     shown = subprocess.run(
         ['bash', '-c', 'set -eu; . "$0/env.sh"; echo "$APT_ROS $-"; command -v python',
          world.checkout],
-        env={**world.environment, 'OOMWOO_ROS_ROOT': str(ros_root)}, capture_output=True, text=True)
+        capture_output=True, text=True,
+        env={**world.environment, 'OOMWOO_ROS_ROOT': str(ros_root)})
     answer, python = shown.stdout.splitlines()
     assert answer.startswith('yes ')
     assert {'e', 'u'} <= set(answer.split()[1])

@@ -14,8 +14,7 @@ from rclpy.signals import SignalHandlerOptions
 from ros2cli.command import CommandExtension
 from ros2cli.node.strategy import add_arguments as add_strategy_arguments
 from ros2cli.node.strategy import NodeStrategy
-from rosidl_runtime_py import message_to_yaml
-from rosidl_runtime_py import set_message_fields
+from rosidl_runtime_py import message_to_yaml, set_message_fields
 from rosidl_runtime_py.utilities import get_action
 import yaml
 

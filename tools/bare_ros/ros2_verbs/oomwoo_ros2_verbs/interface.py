@@ -4,8 +4,7 @@ from pathlib import Path
 import sys
 
 from ros2cli.command import CommandExtension
-from rosidl_runtime_py import get_interface_path
-from rosidl_runtime_py import get_interfaces
+from rosidl_runtime_py import get_interface_path, get_interfaces
 
 
 class InterfaceCommand(CommandExtension):

@@ -6,8 +6,7 @@ from pathlib import Path
 import signal
 import sys
 
-from ament_index_python.packages import get_package_share_directory
-from ament_index_python.packages import PackageNotFoundError
+from ament_index_python.packages import get_package_share_directory, PackageNotFoundError
 import launch
 from launch.actions import IncludeLaunchDescription
 from launch.launch_description_sources import AnyLaunchDescriptionSource
@@ -140,6 +139,8 @@ class LaunchCommand(CommandExtension):
         service.include_launch_description(launch.LaunchDescription([
             IncludeLaunchDescription(AnyLaunchDescriptionSource(str(path)),
                                      launch_arguments=pairs)]))
+        # launch handles the signal only where Python has a handler for it, and else dies at once.
+        signal.signal(signal.SIGTERM, lambda number, frame: None)
         try:
             return service.run()
         finally:
