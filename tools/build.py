@@ -28,7 +28,7 @@ def fingerprint(folder):
         folders[:] = sorted(name for name in folders
                             if name not in IGNORED_FOLDERS and not name.endswith('.egg-info'))
         for name in sorted(names):
-            if name.endswith(('.pyc', '_parameters.py')):
+            if name.endswith('.pyc'):
                 continue
             path = os.path.join(root, name)
             digest.update(f'\0{os.path.relpath(path, folder)}\0'.encode())
