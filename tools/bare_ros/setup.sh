@@ -52,6 +52,9 @@ if ! is_python_3_12 "$python"; then
         echo "setup: $python is not a working Python 3.12." >&2
     else
         echo "setup: no Python 3.12 found on PATH, under pyenv or under uv." >&2
+        python_candidates | grep '3\.12' | while IFS= read -r broken; do
+            echo "setup: ($broken is there, but does not run: $("$broken" -c '' 2>&1 | head -n 1))"
+        done >&2
     fi
     echo "setup: ROS 2 Jazzy needs exactly that version. Install it (apt install python3.12-dev" \
         "python3.12-venv, pyenv install 3.12, or uv python install 3.12) and run this again, or" \
