@@ -29,5 +29,7 @@ setup(
     description='Robot facts, frames, scans and occupancy grids; localization that knows when it is lost.',
     license='Apache-2.0',
     entry_points={'console_scripts': [
+        'scan_localizer = oomwoo_localization.scan_localizer_node:main',
+        'localization_health = oomwoo_localization.localization_health_node:main',
     ]},
 )

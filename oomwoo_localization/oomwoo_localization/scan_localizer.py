@@ -1,0 +1,195 @@
+"""
+Where the robot is, from scan to scan: odometry predicts, the scan corrects, and both count by how sure they are.
+
+An iterated filter on the plane pose. The prediction's covariance grows with the motion (Thrun, Burgard and
+Fox, 2005, section 5.4); the scan is matched with the prediction as its prior (:mod:`.scan_matcher`), so that a
+direction that the scan leaves free stays with odometry. A scan that fits badly there, as after a slip, is searched for
+in a wider window; one that fits nowhere near is not believed, and the pose rides on odometry.
+"""
+from dataclasses import dataclass
+import math
+import time
+
+import numpy as np
+
+from oomwoo_localization.frames import compose, inverse
+from oomwoo_localization.motion_compensation import compensated_points
+from oomwoo_localization.scan_matcher import MatcherSettings, ScanMatcher
+from oomwoo_localization.settings import check_settings, setting
+
+ABOVE_FLOOR_M = 0.01          # a return lower than this, in a tilted scanner's beam, is the floor
+TRACKED, RECAPTURED, ODOMETRY, BLIND = 'TRACKED', 'RECAPTURED', 'ODOMETRY', 'BLIND'
+
+
+@dataclass(frozen=True)
+class LocalizerSettings(MatcherSettings):
+    """How odometry errs, and what is believed."""
+
+    drift_along: float = setting(0.05, 'odometry\'s error of a distance, one sigma', 'm/m', 0.0, 1.0)
+    drift_across: float = setting(0.02, 'its error to the side', 'm/m', 0.0, 1.0)
+    drift_turn: float = setting(0.10, 'its error of a turn', 'rad/rad', 0.0, 1.0)
+    drift_heading: float = setting(0.05, 'its error of the heading over a distance', 'rad/m', 0.0, 2.0)
+    slip_turn: float = setting(
+        0.03, 'its error of the heading when the turn rate changes: wheels slip, the body coasts on', 'rad per rad/s',
+        0.0, 1.0)
+    drift_still_m: float = setting(0.002, 'error of the place between two scans in any case', 'm', 1e-4, 0.1)
+    drift_still_deg: float = setting(0.15, 'error of the heading between two scans in any case', 'deg', 0.01, 5.0)
+    search_sigmas: float = setting(3.0, 'half width of the searched window, in sigmas of the prediction', '', 1.0, 6.0)
+    most_search_m: float = setting(0.5, 'half width of the window at most', 'm', 0.05, 2.0)
+    most_search_deg: float = setting(25.0, 'the same of the heading', 'deg', 1.0, 180.0)
+    capture_m: float = setting(0.25, 'half width of the window for a scan that fits badly', 'm', 0.05, 2.0)
+    capture_deg: float = setting(15.0, 'the same of the heading', 'deg', 1.0, 180.0)
+    good_share: float = setting(0.6, 'a scan with fewer of its beams on walls fits badly', '', 0.0, 1.0)
+    least_share: float = setting(0.35, 'a scan with fewer is not believed', '', 0.0, 1.0)
+    capture_gain: float = setting(
+        0.15, 'the wider window must put this much more of the beams on walls', '', 0.0, 1.0)
+    least_beams: int = setting(20, 'a scan with fewer returns is not looked at', '', 3, 1000)
+    range_limit_m: float = setting(25.0, 'returns farther than this are left out', 'm', 0.5, 200.0)
+    start_std_m: float = setting(0.1, 'how well a place that is given is known, if it does not say', 'm', 0.001, 5.0)
+    start_std_deg: float = setting(6.0, 'the same of the heading', 'deg', 0.1, 180.0)
+
+
+@dataclass(frozen=True)
+class Localization:
+    """
+    The pose at a scan's stamp.
+
+    ``pose`` (3,) of the base in the map and its ``covariance`` (3, 3); ``predicted`` (3,) by odometry alone;
+    ``score`` 0..1 how close the beams' ends lie to walls, ``matched_share`` 0..1 how many of ``beams`` do. ``state`` is
+    TRACKED, RECAPTURED (found in the wider window), ODOMETRY (the scan fits nowhere near) or BLIND (too
+    few returns). ``map_from_odom`` (3,) is the correction to publish; ``runtime_s`` wall seconds.
+    """
+
+    pose: np.ndarray
+    covariance: np.ndarray
+    predicted: np.ndarray
+    score: float
+    matched_share: float
+    beams: int
+    state: str
+    map_from_odom: np.ndarray
+    runtime_s: float
+
+
+class ScanLocalizer:
+    """Tracks one robot in one map; tell it where it starts with :meth:`set_pose`."""
+
+    def __init__(self, grid, settings=None, robot=None):
+        """Prepare a map; raises :class:`~oomwoo_localization.grids.GridError` for one that is of no use."""
+        self.settings = check_settings(settings or LocalizerSettings())
+        self.robot = robot
+        self.pose = self.covariance = self._odom = None
+        self._turn_rate = 0.0
+        self._time_s = None
+        self.set_map(grid)
+
+    def set_map(self, grid):
+        """Take another map, in the same frame; the pose stays."""
+        self._matcher = ScanMatcher(grid, self.settings)
+
+    @property
+    def grid(self):
+        """Return the map."""
+        return self._matcher.grid
+
+    def configure(self, settings):
+        """Take over new settings."""
+        self.settings = check_settings(settings)
+        self._matcher = ScanMatcher(self.grid, settings)
+
+    def set_pose(self, pose, covariance=None, odom_pose=None):
+        """
+        Tell where the robot is.
+
+        ``pose`` of the base in the map, ``covariance`` (3, 3) of it if known. ``odom_pose`` is odometry's at the same
+        time; without it, the robot is taken to be there at the next scan. Raises ValueError for what is no pose.
+        """
+        pose = np.asarray(pose, dtype=float)
+        if pose.shape != (3,) or not np.isfinite(pose).all():
+            raise ValueError(f'not a pose (x, y, yaw): {pose}')
+        least = np.diag([self.settings.drift_still_m ** 2] * 2 + [math.radians(self.settings.drift_still_deg) ** 2])
+        if covariance is None:
+            yaw_std = math.radians(self.settings.start_std_deg)
+            covariance = np.diag([self.settings.start_std_m ** 2] * 2 + [yaw_std ** 2])
+        covariance = np.asarray(covariance, dtype=float)
+        if covariance.shape != (3, 3) or not np.isfinite(covariance).all() or (
+                np.linalg.eigvalsh((covariance + covariance.T) / 2)[0] < -1e-9):
+            raise ValueError(f'not a covariance of (x, y, yaw): {covariance}')
+        self.pose, self.covariance = pose, (covariance + covariance.T) / 2 + least
+        self._odom = None if odom_pose is None else np.asarray(odom_pose, dtype=float)
+        self._time_s = None
+
+    def forget_motion(self):
+        """Take the robot to be where it last was: odometry or the clock began anew."""
+        self._odom = self._time_s = None
+
+    def step(self, scan, base_from_scan, odom_pose, time_s, odom_end=None):
+        """
+        Return the :class:`Localization` at a scan's stamp.
+
+        ``base_from_scan`` is the scanner's 4 x 4 mount, ``odom_pose`` (3,) the base in odom at the scan's stamp
+        ``time_s``, ``odom_end`` the same at its last beam, where beams are taken one after the other. Raises
+        :class:`~oomwoo_localization.scans.ScanError` for a header that makes no sense, ValueError without a pose.
+        """
+        if self.pose is None:
+            raise ValueError('no pose to start from; call set_pose')
+        began = time.perf_counter()
+        odom_pose = np.asarray(odom_pose, dtype=float)
+        points = self._ends(scan.check(), base_from_scan, odom_pose, odom_end)
+        predicted, covariance = self._predict(odom_pose, time_s)
+        if len(points) < self.settings.least_beams:
+            match, state = None, BLIND
+        else:
+            match, state = self._correct(points, predicted, covariance)
+        if state in (TRACKED, RECAPTURED):
+            self.pose, self.covariance = match.pose, match.covariance
+        else:
+            self.pose, self.covariance = predicted, covariance
+        self._odom, self._time_s = odom_pose, time_s
+        return Localization(
+            self.pose, self.covariance, predicted, match.score if match else 0.0, match.share if match else 0.0,
+            len(points), state, compose(self.pose, inverse(odom_pose)), time.perf_counter() - began)
+
+    # -- steps ------------------------------------------------------------------------------
+
+    def _ends(self, scan, base_from_scan, odom_pose, odom_end):
+        """Return the ends of the beams (N, 2) in the base frame at the scan's stamp."""
+        points, _ = compensated_points(scan, base_from_scan, odom_pose, odom_end)
+        near = np.hypot(*(points[:, :2] - base_from_scan[:2, 3]).T) < self.settings.range_limit_m
+        return points[near & (points[:, 2] > ABOVE_FLOOR_M), :2]
+
+    def _predict(self, odom_pose, time_s):
+        """Return pose and covariance after the motion that odometry reports since the last scan."""
+        settings = self.settings
+        motion = np.zeros(3) if self._odom is None else compose(inverse(self._odom), odom_pose)
+        passed_s = 0.0 if self._time_s is None else time_s - self._time_s
+        turn_rate = motion[2] / passed_s if passed_s > 0.0 else 0.0
+        jerk, self._turn_rate = abs(turn_rate - self._turn_rate), turn_rate
+        length, turned = math.hypot(motion[0], motion[1]), abs(motion[2])
+        std = np.array([
+            settings.drift_along * length + settings.drift_still_m,
+            settings.drift_across * length + settings.drift_still_m,
+            settings.drift_turn * turned + settings.drift_heading * length + settings.slip_turn * jerk
+            + math.radians(settings.drift_still_deg)])
+        predicted = compose(self.pose, motion)
+        dx, dy = predicted[:2] - self.pose[:2]
+        carried = np.array([[1.0, 0.0, -dy], [0.0, 1.0, dx], [0.0, 0.0, 1.0]])
+        c, s = math.cos(self.pose[2]), math.sin(self.pose[2])
+        turn = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+        return predicted, carried @ self.covariance @ carried.T + (turn * std ** 2) @ turn.T
+
+    def _correct(self, points, predicted, covariance):
+        """Return the match and the state that it leaves the localizer in."""
+        settings = self.settings
+        std = np.sqrt(np.diag(covariance))
+        reach = (min(settings.search_sigmas * max(std[:2]), settings.most_search_m),
+                 min(settings.search_sigmas * std[2], math.radians(settings.most_search_deg)))
+        match = self._matcher.match(points, predicted, covariance, reach)
+        if match.share >= settings.good_share:
+            return match, TRACKED
+        capture = (settings.capture_m, math.radians(settings.capture_deg))
+        loose = covariance + np.diag([(capture[0] / 2) ** 2] * 2 + [(capture[1] / 2) ** 2])
+        wider = self._matcher.match(points, predicted, loose, capture)
+        if wider.share >= max(settings.good_share, match.share + settings.capture_gain):
+            return wider, RECAPTURED
+        return match, TRACKED if match.share >= settings.least_share else ODOMETRY
