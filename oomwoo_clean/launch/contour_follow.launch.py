@@ -1,4 +1,4 @@
-"""Start the contour follower, enabled at once: it looks for a surface and drives along it until it is stopped."""
+"""Start the contour follower, enabled at once: it drives along what it finds until stopped."""
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch.substitutions import LaunchConfiguration
@@ -27,5 +27,6 @@ def _start(context):
 def generate_launch_description():
     """Return the follower with its launch arguments."""
     return LaunchDescription([
-        *(DeclareLaunchArgument(name, default_value=default, description=text) for name, default, text in ARGUMENTS),
+        *(DeclareLaunchArgument(name, default_value=default, description=text)
+          for name, default, text in ARGUMENTS),
         OpaqueFunction(function=_start)])

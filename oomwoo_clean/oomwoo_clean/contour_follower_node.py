@@ -7,10 +7,29 @@ from dataclasses import dataclass
 import sys
 
 from geometry_msgs.msg import Point, Twist
-from oomwoo_clean.contour_follower import ALIGN, ARC, ContourFollower, FOLLOW, FollowerSettings, HALT, IDLE, LOST
+from oomwoo_clean.contour_follower import (
+    ALIGN,
+    ARC,
+    ContourFollower,
+    FOLLOW,
+    FollowerSettings,
+    HALT,
+    IDLE,
+    LOST,
+)
 from oomwoo_clean.front_guard import polar_point
 from oomwoo_localization.ros_support import (
-    FrameTree, LATCHED_QOS, OK, run_node, scan_from_msg, seconds, SENSOR_QOS, SuiteNode, twist_msg, WARN)
+    FrameTree,
+    LATCHED_QOS,
+    OK,
+    run_node,
+    scan_from_msg,
+    seconds,
+    SENSOR_QOS,
+    SuiteNode,
+    twist_msg,
+    WARN,
+)
 from oomwoo_localization.scans import ScanError
 from oomwoo_localization.settings import setting
 from sensor_msgs.msg import LaserScan
@@ -19,7 +38,7 @@ from std_srvs.srv import SetBool
 from visualization_msgs.msg import Marker, MarkerArray
 
 _WATCH_PERIOD_S = 0.1
-_HEARTBEAT_S = 0.5            # the state is said at least this often, so that silence means trouble
+_HEARTBEAT_S = 0.5            # the state is said at least this often: silence means trouble
 _MOUNT_KEPT_S = 1.0           # the mount is looked up again after this long
 _COLOURS = {
     FOLLOW: (0.2, 0.8, 0.2), ALIGN: (0.2, 0.4, 1.0), ARC: (0.7, 0.2, 0.9), LOST: (0.9, 0.1, 0.1),
@@ -36,7 +55,8 @@ class NodeSettings(FollowerSettings):
     base_frame: str = setting('base_footprint', 'frame of the body centre', live=False)
     autostart: bool = setting(False, 'enabled from the start', live=False)
     lease_s: float = setting(
-        0.0, 'stops by itself when ~/keep_alive has been silent for this long; 0: never', 's', 0.0, 60.0)
+        0.0, 'stops by itself when ~/keep_alive has been silent for this long; 0: never', 's',
+        0.0, 60.0)
     stale_s: float = setting(0.5, 'a scan older than this is not driven by', 's', 0.05, 5.0)
 
 
@@ -61,7 +81,8 @@ class ContourFollowerNode(SuiteNode):
         self._markers = self.create_publisher(MarkerArray, '~/markers', 1)
         self.create_subscription(LaserScan, 'scan', self._on_scan, SENSOR_QOS)
         for half in self._pressed:
-            self.create_subscription(Bool, f'bumper/{half}', lambda msg, half=half: self._on_bumper(half, msg.data), 10)
+            self.create_subscription(
+                Bool, f'bumper/{half}', lambda msg, half=half: self._on_bumper(half, msg.data), 10)
         self.create_subscription(Empty, '~/keep_alive', lambda _: self._keep_alive(), 1)
         self.create_service(SetBool, '~/enable', self._on_enable)
         self.create_timer(_WATCH_PERIOD_S, self._watch)
@@ -73,7 +94,9 @@ class ContourFollowerNode(SuiteNode):
         was = self._follower.enabled
         self._enable(request.data)
         response.success = True
-        response.message = ('already ' if was == request.data else '') + ('enabled' if request.data else 'disabled')
+        response.message = 'enabled' if request.data else 'disabled'
+        if was == request.data:
+            response.message = f'already {response.message}'
         return response
 
     def _enable(self, on):
@@ -122,16 +145,18 @@ class ContourFollowerNode(SuiteNode):
             return
         stamp_s = seconds(msg.header.stamp)
         if self._stamp_s is not None and stamp_s <= self._stamp_s:
-            return                                                # repeated, or overtaken by a newer one
+            return                      # repeated, or overtaken by a newer one
         self._heard_s = self.now_s()
         age_s = self.now_s() - stamp_s
         if abs(age_s) > self.settings.stale_s:
-            when = f'{age_s:.2f} s old' if age_s > 0.0 else f'stamped {-age_s:.2f} s ahead of the clock'
+            when = (f'{age_s:.2f} s old' if age_s > 0.0
+                    else f'stamped {-age_s:.2f} s ahead of the clock')
             self._stand(f'scan on {self._scan_topic()} is {when}', 'STALE_SCAN')
             return
         mount = self._mount(msg.header.frame_id)
         if mount is None:
-            self._stand(f'scan in frame {msg.header.frame_id!r}: {self._frames.error}', 'NO_TRANSFORM')
+            self._stand(
+                f'scan in frame {msg.header.frame_id!r}: {self._frames.error}', 'NO_TRANSFORM')
             return
         try:
             scan = scan_from_msg(msg)
@@ -145,7 +170,8 @@ class ContourFollowerNode(SuiteNode):
         self._felt = set()
         self._command.publish(twist_msg(out.linear, out.angular))
         if out.bumped and not had_bumped:
-            self._events.publish(String(data='bump ' + ('both' if len(felt) == 2 else next(iter(felt)))))
+            where = 'both' if len(felt) == 2 else next(iter(felt))
+            self._events.publish(String(data=f'bump {where}'))
         level = WARN if out.state in (LOST, HALT) else OK
         code = 'BUMP' if out.bumped else 'NO_SURFACE' if out.state == LOST else ''
         self._say(out.state, level, out.reason or _SAYS[out.state], code)
@@ -168,17 +194,19 @@ class ContourFollowerNode(SuiteNode):
         self._alive_s = self.now_s()
 
     def _watch(self):
-        """Stand when scans stay away, stop when its master does; say now and then that it is there."""
+        """Stand when scans stay away, stop when its master does; say that it is there."""
         now_s, lease_s = self.now_s(), self.settings.lease_s
         if self._follower.enabled and 0.0 < lease_s < now_s - self._alive_s:
             self._enable(False)
+            topic = self.resolve_topic_name('~/keep_alive')
             self.set_status(
-                WARN, f'stopped: nothing on {self.resolve_topic_name("~/keep_alive")} for {lease_s} s', IDLE, 'LEASE_OVER')
+                WARN, f'stopped: nothing on {topic} for {lease_s} s', IDLE, 'LEASE_OVER')
         if now_s - self._said_s >= _HEARTBEAT_S:
             self._said_s = now_s
             self._states.publish(String(data=self._state))
         if self._follower.enabled and self.now_s() - self._heard_s > self.settings.stale_s:
-            self._stand(f'no new scan on {self._scan_topic()} for {self.settings.stale_s} s', 'STALE_SCAN')
+            self._stand(
+                f'no new scan on {self._scan_topic()} for {self.settings.stale_s} s', 'STALE_SCAN')
 
     def _scan_topic(self):
         return self.resolve_topic_name('scan')
@@ -198,7 +226,7 @@ class ContourFollowerNode(SuiteNode):
         self.set_status(level, message, state, code)
 
     def _picture(self, out):
-        """Return markers of the followed surface: an arrow from the body centre to its nearest point."""
+        """Return markers: an arrow from the body centre to the nearest point of the surface."""
         arrow = Marker(ns='surface', type=Marker.ARROW, action=Marker.ADD)
         arrow.header.frame_id = self.settings.base_frame
         arrow.header.stamp = self.get_clock().now().to_msg()

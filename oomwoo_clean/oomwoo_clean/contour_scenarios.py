@@ -14,9 +14,10 @@ class Scenario:
     """
     One shape and what is asked of the follower there.
 
-    ``raw`` is the layout as in a layout file. ``mean_error_m`` bounds the mean standoff error and ``weave_m`` the
-    standard deviation of the distance, None for no bound. ``bumps`` tells that the shape is found by touch only.
-    ``never_inside`` lists rectangles (x_min, y_min, x_max, y_max) that the body centre must stay out of.
+    ``raw`` is the layout as in a layout file. ``mean_error_m`` bounds the mean standoff error and
+    ``weave_m`` the standard deviation of the distance, None for no bound. ``bumps`` tells that the
+    shape is found by touch only. ``never_inside`` lists rectangles (x_min, y_min, x_max, y_max)
+    that the body centre must stay out of.
     """
 
     name: str
@@ -33,7 +34,7 @@ class Scenario:
 
 
 def _room(length, width, start=None, floor_margin=1.0, **elements):
-    """Return a layout: a room whose inside is (0, 0) .. (length, width), the robot at the lower wall, facing +x."""
+    """Return a room with the inside (0, 0) .. (length, width), the robot along its lower wall."""
     h = HALF_WALL_M
     walls = [{'name': 'room', 'closed': True, 'thickness': WALL_M,
               'points': [[-h, -h], [length + h, -h], [length + h, width + h], [-h, width + h]]}]
@@ -41,23 +42,26 @@ def _room(length, width, start=None, floor_margin=1.0, **elements):
 
 
 def _open_wall_room(length, width, gap, start=None, walls=(), **elements):
-    """Return a room whose lower wall is missing between the two x of ``gap``, for a recess that is drawn there."""
+    """Return a room whose lower wall is missing between the two x of ``gap``."""
     h = HALF_WALL_M
     outline = {'name': 'room', 'thickness': WALL_M,
-               'points': [[gap[1], -h], [length + h, -h], [length + h, width + h], [-h, width + h], [-h, -h],
-                          [gap[0], -h]]}
-    return _world(length, width, start or [0.4, STANDOFF_M, 0.0], [outline, *walls], 1.5, **elements)
+               'points': [[gap[1], -h], [length + h, -h], [length + h, width + h], [-h, width + h],
+                          [-h, -h], [gap[0], -h]]}
+    start = start or [0.4, STANDOFF_M, 0.0]
+    return _world(length, width, start, [outline, *walls], 1.5, **elements)
 
 
 def _world(length, width, start, walls, floor_margin, **elements):
     m = floor_margin
     return {'name': 'scenario', 'start': start, 'walls': walls,
-            'floor': [[-m, -m], [length + m, -m], [length + m, width + m], [-m, width + m]], **elements}
+            'floor': [[-m, -m], [length + m, -m], [length + m, width + m], [-m, width + m]],
+            **elements}
 
 
 def _island(start, **elements):
     """Return a layout without a room: things on an open floor."""
-    return {'name': 'scenario', 'start': start, 'floor': [[-4, -4], [4, -4], [4, 4], [-4, 4]], **elements}
+    return {'name': 'scenario', 'start': start,
+            'floor': [[-4, -4], [4, -4], [4, 4], [-4, 4]], **elements}
 
 
 def _leg(diameter_m, at=(0.0, 0.0), name='leg'):
@@ -69,12 +73,14 @@ def _beside_leg(diameter_m):
 
 
 def _teeth(gap_m):
-    """Return a room with four square teeth on its lower wall, 15 cm wide and 30 cm deep, ``gap_m`` between them."""
+    """Return a room with four teeth, 15 cm wide and 30 cm deep, and the gaps between them."""
     width, depth, first = 0.15, 0.30, 0.8
     centers = [first + width / 2 + i * (width + gap_m) for i in range(4)]
-    teeth = [{'name': f'tooth{i}', 'center': [x, depth / 2], 'size': [width, depth]} for i, x in enumerate(centers)]
+    teeth = [{'name': f'tooth{i}', 'center': [x, depth / 2], 'size': [width, depth]}
+             for i, x in enumerate(centers)]
     length = centers[-1] + 0.8
-    gaps = tuple((a + width / 2, -1.0, b - width / 2, depth) for a, b in zip(centers, centers[1:]))
+    gaps = tuple((a + width / 2, -1.0, b - width / 2, depth)
+                 for a, b in zip(centers, centers[1:]))
     return _room(length, 1.5, boxes=teeth), gaps
 
 
@@ -82,7 +88,8 @@ def _bay(radius_m):
     """Return a room with a half-round bay of inner ``radius_m`` in its lower wall."""
     x = 1.3
     outline = radius_m + HALF_WALL_M
-    bay = {'name': 'bay', 'center': [x, 0.0], 'radius': outline, 'from': 180.0, 'to': 360.0, 'thickness': WALL_M}
+    bay = {'name': 'bay', 'center': [x, 0.0], 'radius': outline, 'from': 180.0, 'to': 360.0,
+           'thickness': WALL_M}
     return _open_wall_room(2.6, 1.5, (x - radius_m - WALL_M, x + radius_m + WALL_M), arcs=[bay])
 
 
@@ -103,8 +110,8 @@ def _peninsula(thickness_m):
 def _bend_45():
     """Return a room whose lower wall turns by 45 degrees towards the robot and back again."""
     h = HALF_WALL_M
-    slanted = {'name': 'slanted', 'thickness': WALL_M, 'points': [[1.0, -h], [1.6, 0.6 - h], [2.2, 0.6 - h],
-                                                                  [2.8, -h]]}
+    slanted = {'name': 'slanted', 'thickness': WALL_M,
+               'points': [[1.0, -h], [1.6, 0.6 - h], [2.2, 0.6 - h], [2.8, -h]]}
     return _room(3.4, 1.8, walls_more=[slanted])
 
 
@@ -119,11 +126,14 @@ def _build():
              for name, ratio in (('2.0', 2.0), ('1.1', 1.1), ('0.9', 0.9))}
     wedge = {'name': 'wedge', 'thickness': 0.02, 'points': [[0.95, 0.0], [1.25, 0.4], [1.55, 0.0]]}
     yield Scenario('straight_wall', 'a plain wall', _island(
-        [-3.6, STANDOFF_M, 0.0], boxes=[{'name': 'wall', 'center': [3.0, -0.05], 'size': [14.0, 0.1]}]),
+        [-3.6, STANDOFF_M, 0.0],
+        boxes=[{'name': 'wall', 'center': [3.0, -0.05], 'size': [14.0, 0.1]}]),
         mean_error_m=0.010, weave_m=0.005)
-    yield Scenario('room', 'an empty room, four inside corners', _room(2.0, 1.6), mean_error_m=0.010)
+    yield Scenario(
+        'room', 'an empty room, four inside corners', _room(2.0, 1.6), mean_error_m=0.010)
     yield Scenario('box', 'a box on an open floor, four outside corners', _island(
-        [0.0, 0.2 + STANDOFF_M, 0.0], boxes=[{'name': 'box', 'center': [0.0, 0.0], 'size': [0.6, 0.4]}]),
+        [0.0, 0.2 + STANDOFF_M, 0.0],
+        boxes=[{'name': 'box', 'center': [0.0, 0.0], 'size': [0.6, 0.4]}]),
         mean_error_m=0.010)
     for millimetres in (20, 30, 50):
         yield Scenario(f'leg_{millimetres // 10}cm', f'a table leg {millimetres // 10} cm thick',
@@ -131,13 +141,15 @@ def _build():
     yield Scenario('leg_by_wall', 'a leg 50 cm off a wall', _room(
         2.4, 1.5, cylinders=[_leg(0.04, (1.2, 0.52))]))
     yield Scenario('two_legs', 'two legs in a row, 50 cm apart', _island(
-        [-0.27, STANDOFF_M + 0.01, 0.0], cylinders=[_leg(0.02, (-0.27, 0.0), 'leg1'), _leg(0.02, (0.27, 0.0), 'leg2')]))
+        [-0.27, STANDOFF_M + 0.01, 0.0],
+        cylinders=[_leg(0.02, (-0.27, 0.0), 'leg1'), _leg(0.02, (0.27, 0.0), 'leg2')]))
     yield Scenario('corridor', 'a corridor 50 cm wide, closed at its end', _world(
         4.0, 0.5, [0.4, STANDOFF_M, 0.0], [{'name': 'corridor', 'thickness': WALL_M, 'points': [
             [-1.0, 0.525], [2.525, 0.525], [2.525, -0.025], [-1.0, -0.025]]}], 1.5))
     yield Scenario('wall_end', 'the end of a 5 cm wall, a wrap of 180 degrees', _peninsula(0.05))
     yield Scenario('fin', 'the end of a 3 cm fin', _peninsula(0.03))
-    yield Scenario('wall_45', 'a wall that turns by 45 degrees, inwards and outwards', _with_more_walls(_bend_45()))
+    yield Scenario('wall_45', 'a wall that turns by 45 degrees, inwards and outwards',
+                   _with_more_walls(_bend_45()))
     yield Scenario('bay', 'a concave bay that it fits into', _bay(0.40))
     yield Scenario('tight_bay', 'a concave bay that it does not fit into', _bay(0.16),
                    never_inside=((1.14, -1.0, 1.46, 0.10),))
@@ -159,7 +171,8 @@ def _build():
     yield Scenario('panel_end', 'a screen square to the wall, its end 27.5 cm off it', _room(
         2.8, 2.2, boxes=[{'name': 'panel', 'center': [1.4, 0.575], 'size': [0.03, 0.6]}]))
     yield Scenario('lip', 'a lip 6 cm high, under the scan plane', _room(
-        2.4, 1.5, boxes=[{'name': 'lip', 'center': [1.3, 0.2], 'size': [0.1, 0.4], 'z': [0.0, 0.06]}]), bumps=True)
+        2.4, 1.5, boxes=[{'name': 'lip', 'center': [1.3, 0.2], 'size': [0.1, 0.4],
+                          'z': [0.0, 0.06]}]), bumps=True)
 
 
 SCENARIOS = {scenario.name: scenario for scenario in _build()}

@@ -1,7 +1,8 @@
 """
 What the body would run into: how far a disc travels along an arc before it touches a point.
 
-Frame: the disc's middle is at the origin and moves off along +x; positive curvature turns left. Metres.
+Frame: the disc's middle is at the origin and moves off along +x; positive curvature turns left.
+Metres.
 """
 import math
 
@@ -14,9 +15,9 @@ def travel_to_points(points, radius_m, curvature_per_m=0.0):
     """
     Return (N,) the distance that a disc travels before it touches each of the points (N, 2).
 
-    The disc's middle drives along an arc of ``curvature_per_m`` for at most one full turn. Infinite for a point that
-    it never touches; 0 for one that is inside the disc already and ahead of its middle, infinite for one behind:
-    the disc leaves that one.
+    The disc's middle drives along an arc of ``curvature_per_m`` for at most one full turn.
+    Infinite for a point that it never touches; 0 for one that is inside the disc already and ahead
+    of its middle, infinite for one inside and behind: the disc leaves that one.
     """
     x, y = points[:, 0], points[:, 1]
     square = x * x + y * y
@@ -26,21 +27,22 @@ def travel_to_points(points, radius_m, curvature_per_m=0.0):
     else:
         turn = 1.0 / abs(curvature_per_m)
         y = y if curvature_per_m > 0.0 else -y
-        # Seen from the middle of the turn, the disc is at angle 0 and moves towards positive angles.
-        from_middle = np.hypot(x, turn - y)
-        angle = np.arctan2(x, turn - y) % (2.0 * math.pi)
-        cosine = (from_middle ** 2 + turn ** 2 - radius_m ** 2) / np.maximum(2.0 * from_middle * turn, 1e-9)
-        touched = np.abs(from_middle - turn) < radius_m
-        travel = np.where(touched, turn * (angle - np.arccos(np.clip(cosine, -1.0, 1.0))), np.inf)
-        travel = np.where(travel < 0.0, np.inf, travel)
+        # Seen from the middle of the turn, the disc is at angle 0 and moves to positive angles.
+        out = np.hypot(x, turn - y)
+        angle = np.arctan2(x, turn - y) % math.tau
+        cosine = (out ** 2 + turn ** 2 - radius_m ** 2) / np.maximum(2.0 * out * turn, 1e-9)
+        touched = np.abs(out - turn) < radius_m
+        travel = turn * (angle - np.arccos(np.clip(cosine, -1.0, 1.0)))
+        travel = np.where(touched & (travel >= 0.0), travel, np.inf)
     return np.where(square < radius_m ** 2, np.where(x > 0.0, 0.0, np.inf), travel)
 
 
 def first_in_the_way(points, radius_m, horizon_m, curvature_per_m=0.0, leave_out=None):
     """
-    Return ``(travel_m, index)`` of the point that a disc meets first along an arc within ``horizon_m``.
+    Return ``(travel_m, index)`` of the point that a disc meets first along an arc.
 
-    ``leave_out`` is a slice of points that do not count. ``(inf, None)`` when it meets none.
+    Looks ``horizon_m`` ahead; ``leave_out`` is a slice of points that do not count. ``(inf,
+    None)`` when the disc meets none.
     """
     square = points[:, 0] ** 2 + points[:, 1] ** 2
     if leave_out is not None:
@@ -50,11 +52,13 @@ def first_in_the_way(points, radius_m, horizon_m, curvature_per_m=0.0, leave_out
         return math.inf, None
     travel = travel_to_points(points[near], radius_m, curvature_per_m)
     first = int(np.argmin(travel))
-    return (float(travel[first]), int(near[first])) if travel[first] <= horizon_m else (math.inf, None)
+    if travel[first] > horizon_m:
+        return math.inf, None
+    return float(travel[first]), int(near[first])
 
 
 def seen_along(points, origin, heading_rad):
-    """Return points (N, 2) in the frame whose origin is ``origin`` (2,) and whose x axis points along the heading."""
+    """Return points (N, 2) as seen from ``origin`` (2,) with the x axis along the heading."""
     c, s = math.cos(heading_rad), math.sin(heading_rad)
     return (points - origin) @ np.array([[c, -s], [s, c]])
 

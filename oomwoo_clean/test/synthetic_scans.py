@@ -1,8 +1,7 @@
-"""Exact scans of segments and circles for tests, ray by ray, with any mount and any way of counting beams."""
+"""Exact scans of segments and circles, ray by ray, with any mount and any order of beams."""
 import math
 
 import numpy as np
-
 from oomwoo_localization.frames import matrix_from_xyzrpy
 from oomwoo_localization.scans import Scan
 
@@ -14,10 +13,10 @@ def mount(x=0.0745, y=0.0, z=0.088, yaw=0.0, roll=0.0):
     return matrix_from_xyzrpy(x, y, z, roll=roll, yaw=yaw)
 
 
-def scan_of(segments=(), circles=(), base_from_scan=None, beams=360, first_rad=-math.pi, clockwise=False,
-            noise_m=0.0, dropout=0.0, rng=None):
+def scan_of(segments=(), circles=(), base_from_scan=None, beams=360, first_rad=-math.pi,
+            clockwise=False, noise_m=0.0, dropout=0.0, rng=None):
     """
-    Return a :class:`Scan` of what stands around the robot, which is at the origin of base_footprint.
+    Return a :class:`Scan` of what stands around the robot.
 
     ``segments`` are ((x, y), (x, y)), ``circles`` (x, y, radius), all in base_footprint.
     """
@@ -51,14 +50,14 @@ def scan_of(segments=(), circles=(), base_from_scan=None, beams=360, first_rad=-
 
 
 def wall(distance_m, bearing_rad, half_length_m=4.0):
-    """Return the segment of a wall whose nearest point to the body centre is at distance and bearing."""
+    """Return a wall whose nearest point to the body centre is at the distance and bearing."""
     nearest = distance_m * np.array([math.cos(bearing_rad), math.sin(bearing_rad)])
     along = half_length_m * np.array([-math.sin(bearing_rad), math.cos(bearing_rad)])
     return nearest - along, nearest + along
 
 
 def corner(tip, bearing_rad, angle_rad=math.pi / 2, length_m=1.0):
-    """Return the two segments of an outside corner at ``tip`` whose middle points away in ``bearing_rad``."""
-    ends = [(tip[0] + length_m * math.cos(bearing_rad + turn), tip[1] + length_m * math.sin(bearing_rad + turn))
-            for turn in (angle_rad / 2, -angle_rad / 2)]
-    return [(tip, ends[0]), (tip, ends[1])]
+    """Return the two segments of an outside corner at ``tip`` that widens towards the bearing."""
+    sides = (bearing_rad + angle_rad / 2, bearing_rad - angle_rad / 2)
+    return [(tip, (tip[0] + length_m * math.cos(side), tip[1] + length_m * math.sin(side)))
+            for side in sides]

@@ -1,24 +1,33 @@
 """The estimator against exact scans: what it reports must be where the surface is."""
 import math
 
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 import numpy as np
+from oomwoo_clean.contour_estimator import (
+    fit_circle,
+    grow_surface,
+    LEFT,
+    look_around,
+    measure_surface,
+    nearest_beam,
+    RIGHT,
+    von_neumann_ratio,
+)
+from oomwoo_clean.front_guard import polar_point
 import pytest
 from synthetic_scans import corner, mount, scan_of, wall
-
-from oomwoo_clean.contour_estimator import (
-    fit_circle, grow_surface, LEFT, look_around, measure_surface, nearest_beam, RIGHT, von_neumann_ratio)
 
 MOUNTS = st.builds(
     mount, x=st.floats(-0.08, 0.08), y=st.floats(-0.05, 0.05),
     yaw=st.sampled_from([0.0, math.pi, math.pi / 2, -2.5]), roll=st.sampled_from([0.0, math.pi]))
 COUNTING = st.fixed_dictionaries({
-    'beams': st.sampled_from([180, 360, 720, 2000]), 'first_rad': st.sampled_from([-math.pi, 0.0, 1.234]),
-    'clockwise': st.booleans()})
+    'beams': st.sampled_from([180, 360, 720, 2000]),
+    'first_rad': st.sampled_from([-math.pi, 0.0, 1.234]), 'clockwise': st.booleans()})
 
 
 def measured(scan, base_from_scan, side=RIGHT):
-    """Return (distance, bearing in degrees) of the followed surface in base_footprint, and the Surface itself."""
+    """Return distance and bearing (degrees, base_footprint) of the surface, and the Surface."""
     around = look_around(scan, base_from_scan, side)
     seed = nearest_beam(around)
     assert seed is not None
@@ -34,7 +43,7 @@ def off_deg(a, b):
 
 @settings(max_examples=60, deadline=None)
 @given(st.floats(0.19, 0.7), st.floats(-150.0, 0.0), MOUNTS, COUNTING)
-def test_a_wall_is_where_it_is_whatever_the_mount_and_the_counting(distance, bearing, base_from_scan, counting):
+def test_a_wall_is_where_it_is_whatever_the_mount(distance, bearing, base_from_scan, counting):
     segment = wall(distance, math.radians(bearing))
     scan = scan_of([segment], base_from_scan=base_from_scan, **counting)
     found, towards, surface = measured(scan, base_from_scan)
@@ -45,8 +54,9 @@ def test_a_wall_is_where_it_is_whatever_the_mount_and_the_counting(distance, bea
 
 @settings(max_examples=60, deadline=None)
 @given(st.floats(0.19, 0.4), st.floats(-140.0, -10.0), st.floats(0.12, 2.0), MOUNTS, COUNTING)
-def test_a_round_thing_is_where_it_is_and_as_round(distance, bearing, radius, base_from_scan, counting):
-    middle = (distance + radius) * np.array([math.cos(math.radians(bearing)), math.sin(math.radians(bearing))])
+def test_a_round_thing_is_where_it_is_and_as_round(
+        distance, bearing, radius, base_from_scan, counting):
+    middle = polar_point(distance + radius, math.radians(bearing))
     scan = scan_of(circles=[(*middle, radius)], base_from_scan=base_from_scan, **counting)
     found, towards, surface = measured(scan, base_from_scan)
     assert found == pytest.approx(distance, abs=2e-3)
@@ -57,7 +67,7 @@ def test_a_round_thing_is_where_it_is_and_as_round(distance, bearing, radius, ba
 @settings(max_examples=60, deadline=None)
 @given(st.floats(0.19, 0.5), st.floats(-140.0, -10.0), st.floats(0.005, 0.03), COUNTING)
 def test_a_thin_leg_is_taken_as_a_post(distance, bearing, radius, counting):
-    middle = (distance + radius) * np.array([math.cos(math.radians(bearing)), math.sin(math.radians(bearing))])
+    middle = polar_point(distance + radius, math.radians(bearing))
     scan = scan_of(circles=[(*middle, radius)], **counting)
     around = look_around(scan, mount())
     if len(around.points) == 0:
@@ -66,7 +76,7 @@ def test_a_thin_leg_is_taken_as_a_post(distance, bearing, radius, counting):
     # A beam more or less is all that tells its width.
     beam = 2.0 * math.pi / counting['beams'] * (distance + 0.1)
     assert abs(found - distance) < 0.5 * radius + beam / 2
-    assert off_deg(towards, bearing) < math.degrees(beam / distance)
+    assert off_deg(towards, bearing) < max(0.5, math.degrees(beam / distance))
     assert surface.curvature_per_m > 1.0 / (radius + 1.5 * beam)
 
 
@@ -100,7 +110,7 @@ def test_a_sharp_corner_is_not_reported_much_farther_than_its_tip(turned, angle,
     tip = (0.0, -0.23)
     segments = corner(tip, math.radians(-90.0 + turned), math.radians(angle))
     found, _, _ = measured(scan_of(segments, beams=beams), mount())
-    assert found < 0.23 + 0.012
+    assert found < 0.23 + 0.010
 
 
 def test_noise_does_not_pull_the_surface_nearer():
@@ -116,7 +126,7 @@ def test_noise_does_not_pull_the_surface_nearer():
             nearest.append(np.hypot(*around.points.T).min() - 0.23)
         assert abs(np.mean(errors)) < most
         assert np.std(errors) < 0.4 * noise
-        assert np.mean(nearest) < -1.5 * noise     # what the estimator would inherit from the raw minimum
+        assert np.mean(nearest) < -1.5 * noise     # what the raw minimum would make of it
 
 
 def test_bearing_stays_calm_under_noise():
@@ -176,8 +186,8 @@ def test_the_floor_under_a_tilted_scanner_is_no_surface():
 
 def test_points_on_a_line_and_on_a_circle_fit_exactly():
     x = np.linspace(-0.15, 0.15, 31)
-    distance, bearing, curvature = fit_circle(np.stack([x, np.full(31, -0.3)], axis=1)).from_origin()
-    assert (distance, bearing, curvature) == pytest.approx((0.3, -math.pi / 2, 0.0), abs=1e-9)
+    line = fit_circle(np.stack([x, np.full(31, -0.3)], axis=1))
+    assert line.from_origin() == pytest.approx((0.3, -math.pi / 2, 0.0), abs=1e-9)
     angles = np.linspace(0.3, 1.2, 20)
     ring = np.stack([0.5 + 0.2 * np.cos(angles), -0.1 + 0.2 * np.sin(angles)], axis=1)
     circle = fit_circle(ring)

@@ -1,19 +1,18 @@
-"""The harness: what it measures, what it calls a failure, and the follower on the shapes that decide."""
+"""The harness: what it measures and what it calls a failure; the follower on some shapes."""
 import json
 import math
 
 import numpy as np
+from oomwoo_clean import contour_harness
+from oomwoo_clean.contour_scenarios import ROBOT_DIAMETER_M, Scenario, SCENARIOS, STANDOFF_M
+from oomwoo_clean.contour_trial import count_laps, run_trial, Trial
+from oomwoo_localization.robot import load_robot
 import pytest
 
-from oomwoo_clean import contour_harness
-from oomwoo_clean.contour_harness import count_laps, run_trial, Trial
-from oomwoo_clean.contour_scenarios import ROBOT_DIAMETER_M, Scenario, SCENARIOS, STANDOFF_M
-from oomwoo_localization.robot import load_robot
-
 ASKED_FOR = (
-    'room', 'box', 'leg_2cm', 'leg_3cm', 'leg_5cm', 'leg_by_wall', 'two_legs', 'corridor', 'wall_end', 'fin',
-    'wall_45', 'bay', 'tight_bay', 'v_pocket', 'teeth_2.0', 'teeth_1.1', 'teeth_0.9', 'half_cylinder', 'wedge',
-    'post_in_path', 'panel_off_wall', 'lip')
+    'room', 'box', 'leg_2cm', 'leg_3cm', 'leg_5cm', 'leg_by_wall', 'two_legs', 'corridor',
+    'wall_end', 'fin', 'wall_45', 'bay', 'tight_bay', 'v_pocket', 'teeth_2.0', 'teeth_1.1',
+    'teeth_0.9', 'half_cylinder', 'wedge', 'post_in_path', 'panel_off_wall', 'lip')
 
 
 def test_every_shape_is_there_and_is_a_layout():
@@ -24,13 +23,13 @@ def test_every_shape_is_there_and_is_a_layout():
 
 def test_the_shapes_are_for_this_robot():
     robot = load_robot()
-    assert ROBOT_DIAMETER_M == pytest.approx(2.0 * robot.body.radius)
-    assert STANDOFF_M == robot.edge_cleaning.standoff
+    assert pytest.approx(2.0 * robot.body.radius) == ROBOT_DIAMETER_M
+    assert robot.edge_cleaning.standoff == STANDOFF_M
 
 
 @pytest.mark.parametrize('name, noise', [
-    ('straight_wall', 0.02), ('leg_2cm', 0.02), ('fin', 0.01), ('post_in_path', 0.01), ('panel_off_wall', 0.02),
-    ('teeth_0.9', 0.02), ('lip', 0.01)])
+    ('straight_wall', 0.02), ('leg_2cm', 0.02), ('fin', 0.01), ('post_in_path', 0.01),
+    ('panel_off_wall', 0.02), ('teeth_0.9', 0.02), ('lip', 0.01)])
 def test_holds_its_bounds(name, noise):
     result, _, _ = run_trial(Trial(SCENARIOS[name], seconds=20.0, seed=1, noise_m=noise))
     assert result['failed'] == []
@@ -39,16 +38,18 @@ def test_holds_its_bounds(name, noise):
 def test_follows_on_the_left_and_with_half_the_beams():
     scenario = SCENARIOS['leg_3cm']
     x, y, _ = scenario.layout().start
-    result, track, _ = run_trial(Trial(scenario, 15.0, start=(x, y, math.pi), side='left', beams=180))
+    result, track, _ = run_trial(
+        Trial(scenario, 15.0, start=(x, y, math.pi), side='left', beams=180))
     assert result['failed'] == [] and result['laps'] >= 1
     around = np.unwrap(np.arctan2(track.truth[:, 1], track.truth[:, 0]))
     assert around[-1] - around[0] > math.pi          # with the leg on the left: counterclockwise
 
 
 def test_a_follower_that_touches_is_found_out(monkeypatch):
-    """A wall that the follower is told to keep to at 20 cm with the guard off, and a post in its way."""
+    """With the front guard taken out, the post in its way is touched."""
     from oomwoo_clean import contour_follower
-    monkeypatch.setattr(contour_follower, 'first_in_the_way', lambda *args, **kwargs: (math.inf, None))
+    monkeypatch.setattr(
+        contour_follower, 'first_in_the_way', lambda *args, **kwargs: (math.inf, None))
     result, _, _ = run_trial(Trial(SCENARIOS['post_in_path'], seconds=15.0))
     assert result['contacts'] >= 1 and not result['passed']
     assert any('contacts' in reason for reason in result['failed'])
@@ -70,7 +71,7 @@ def test_counts_laps_and_not_standing_about():
     assert count_laps(circle[:150], driven[:150]) == 0
     assert count_laps(np.repeat(circle[:1], 50, axis=0), np.zeros(50)) == 0
     back = circle.copy()
-    back[:, 2] += math.pi * (np.arange(400) > 100)                # there again, but heading the other way
+    back[:, 2] += math.pi * (np.arange(400) > 100)     # there again, but heading the other way
     assert count_laps(back, driven) == 0
 
 
@@ -81,8 +82,8 @@ def test_json_table_and_exit_status(tmp_path, capsys):
     assert status == 0
     data = json.loads(file.read_text())
     assert set(data) == {'trials', 'summary'}
-    assert {'scenario', 'min_clearance_m', 'contacts', 'standoff_err_mean_m', 'standoff_err_p95_m', 'laps',
-            'lost_frames', 'step_ms', 'sim_s', 'wall_s'} <= set(data['trials'][0])
+    assert {'scenario', 'min_clearance_m', 'contacts', 'standoff_err_mean_m', 'standoff_err_p95_m',
+            'laps', 'lost_frames', 'step_ms', 'sim_s', 'wall_s'} <= set(data['trials'][0])
     assert data['trials'][0]['sim_s'] == 9.0
     assert picture.stat().st_size > 5000
     assert capsys.readouterr().out.splitlines()[1].startswith('box')

@@ -1,11 +1,11 @@
 """The guard's geometry against driving the disc in small steps."""
 import math
 
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 import numpy as np
-import pytest
-
 from oomwoo_clean.front_guard import first_in_the_way, seen_along, travel_to_points
+import pytest
 
 RADIUS_M = 0.2
 
@@ -22,7 +22,8 @@ def driven(point, curvature, step=0.0005, most=3.0):
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.floats(-1.0, 1.0), st.floats(-1.0, 1.0), st.sampled_from([0.0, 0.8, -0.8, 4.0, -4.0, 12.0, -12.0]))
+@given(st.floats(-1.0, 1.0), st.floats(-1.0, 1.0),
+       st.sampled_from([0.0, 0.8, -0.8, 4.0, -4.0, 12.0, -12.0]))
 def test_travel_is_what_driving_shows(x, y, curvature):
     if math.hypot(x, y) < RADIUS_M + 0.002:
         return
@@ -32,7 +33,9 @@ def test_travel_is_what_driving_shows(x, y, curvature):
     if math.isinf(tried) != math.isinf(found):
         # A graze, or just the end of the turn: less than the step of the trial.
         assert math.isinf(driven((x, y), curvature, most=most - 0.01)) or found < most
-        near = abs(math.hypot(x, y - 1.0 / curvature) - 1.0 / abs(curvature)) if curvature else abs(y)
+        near = abs(y)
+        if curvature:
+            near = abs(math.hypot(x, y - 1.0 / curvature) - 1.0 / abs(curvature))
         assert near > RADIUS_M - 0.002 or found > most - 0.02
     elif math.isfinite(tried):
         assert found == pytest.approx(tried, abs=2e-3)
