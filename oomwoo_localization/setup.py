@@ -29,6 +29,7 @@ setup(
     description='Robot facts, frames, scans and occupancy grids; localization that knows when it is lost.',
     license='Apache-2.0',
     entry_points={'console_scripts': [
+        'global_relocalizer = oomwoo_localization.global_relocalizer_node:main',
         'scan_localizer = oomwoo_localization.scan_localizer_node:main',
         'localization_health = oomwoo_localization.localization_health_node:main',
     ]},
