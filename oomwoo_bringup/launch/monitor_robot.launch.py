@@ -1,4 +1,4 @@
-"""Watch the robot: RViz, and a WebSocket for Foxglove, each where it is installed; else how to look all the same."""
+"""Watch the robot: RViz and a WebSocket for Foxglove, each where it is installed."""
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction
 from launch.substitutions import LaunchConfiguration
@@ -8,13 +8,16 @@ from oomwoo_sim_support.launch_choices import find_file, installed, is_true, num
 ARGUMENTS = (
     ('use_sim_time', 'false', 'take the time from /clock'),
     ('rviz', 'true', 'start RViz where it is installed'),
-    ('rviz_config', 'edge_clean.rviz', 'RViz file, or the name of one that oomwoo_bringup carries'),
+    (
+        'rviz_config', 'edge_clean.rviz',
+        'RViz file, or the name of one that oomwoo_bringup carries'),
     ('foxglove', 'true', 'start foxglove_bridge where it is installed'),
     ('foxglove_port', '8765', 'its WebSocket port'),
 )
 NEITHER = (
-    'monitor: rviz2 and foxglove_bridge are not installed; open the recording (OUTPUT_DIR/edge_clean.mcap) in '
-    'Foxglove, or echo /contour_follower/state, /clean_manager/state and /clean_manager/progress')
+    'monitor: rviz2 and foxglove_bridge are not installed; open the recording '
+    '(OUTPUT_DIR/edge_clean.mcap) in Foxglove, or echo /contour_follower/state, '
+    '/clean_manager/state and /clean_manager/progress')
 
 
 def _start(context):
@@ -41,6 +44,8 @@ def _start(context):
 def generate_launch_description():
     """Declare the arguments and start what is there."""
     return LaunchDescription([
-        *(DeclareLaunchArgument(name, default_value=default, description=text) for name, default, text in ARGUMENTS),
+        *(
+            DeclareLaunchArgument(name, default_value=default, description=text) for name, default,
+            text in ARGUMENTS),
         OpaqueFunction(function=_start),
     ])

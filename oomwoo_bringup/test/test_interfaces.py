@@ -1,4 +1,4 @@
-"""docs/interfaces.md against the running graph: nothing missing, nothing that is not there, types and directions."""
+"""docs/interfaces.md against the running graph: names, types and directions."""
 import importlib.util
 import os
 from pathlib import Path
@@ -17,20 +17,24 @@ DOMAIN = 46
 NODES = {
     'embedded_sim': ('oomwoo_sim_support.embedded_sim_node', 'world:=test_room'),
     'truth_localizer': ('oomwoo_sim_support.truth_localizer_node',),
-    'map_server': ('oomwoo_sim_support.map_server_node', f'map:={ROOT}/oomwoo_sim_support/maps/test_room.yaml'),
+    'map_server': (
+        'oomwoo_sim_support.map_server_node',
+        f'yaml_filename:={ROOT}/oomwoo_sim_support/maps/test_room.yaml'),
     'embedded_navigator': ('oomwoo_sim_support.embedded_navigator_node',),
     'contour_follower': ('oomwoo_clean.contour_follower_node',),
     'clean_manager': ('oomwoo_clean.clean_manager_node', 'autostart:=false'),
 }
-# What every node has: settings, logs, the simulated time, diagnostics and its status; and tf2's own service.
+# What every node has: settings, logs, the simulated time, diagnostics and its status; and tf2's
+# own service.
 COMMON = re.compile(
-    r'/(rosout|parameter_events|diagnostics|tf2_frames|[a-z_]+/(status|get_parameters|get_parameter_types|'
-    r'set_parameters|set_parameters_atomically|list_parameters|describe_parameters|get_type_description))$')
+    r'/(rosout|parameter_events|diagnostics|tf2_frames|[a-z_]+/(status|get_parameters|'
+    r'get_parameter_types|set_parameters|set_parameters_atomically|list_parameters|'
+    r'describe_parameters|get_type_description))$')
 ACTION = re.compile(r'(.*)/_action/send_goal$')
 
 
 class Graph:
-    """Who offers and who uses what: ``topics``, ``services``, ``actions`` map a name to (type, from, to)."""
+    """Who offers and uses what: ``topics`` and so on map a name to (type, from, to)."""
 
     def __init__(self, node):
         self.topics, self.services, self.actions = {}, {}, {}
@@ -45,7 +49,9 @@ class Graph:
                 for service, types in ask(name, '/'):
                     action = ACTION.match(service)
                     if action:
-                        self._add(self.actions, action[1], types[0].removesuffix('_SendGoal'), side, name)
+                        self._add(
+                            self.actions, action[1], types[0].removesuffix('_SendGoal'), side,
+                            name)
                     elif '/_action/' not in service:
                         self._add(self.services, service, types[0], side, name)
 
@@ -78,15 +84,18 @@ def running(tmp_path_factory):
     processes = []
     for module, *parameters in NODES.values():
         command = [sys.executable, '-m', module, '--ros-args']
-        for parameter in (*parameters, 'use_sim_time:=' + str(module != NODES['embedded_sim'][0]).lower()):
+        sim_time = str(module != NODES['embedded_sim'][0]).lower()
+        for parameter in (*parameters, f'use_sim_time:={sim_time}'):
             command += ['-p', parameter]
         processes.append(subprocess.Popen(
-            command, cwd=folder, env=dict(os.environ, ROS_DOMAIN_ID=str(DOMAIN)), stderr=subprocess.PIPE, text=True))
+            command, cwd=folder, env=dict(os.environ, ROS_DOMAIN_ID=str(DOMAIN)),
+            stderr=subprocess.PIPE, text=True))
     rclpy.init(domain_id=DOMAIN)
     try:
         node = Node('interfaces_test')
         frames = set()
-        latched = rclpy.qos.QoSProfile(depth=100, durability=rclpy.qos.DurabilityPolicy.TRANSIENT_LOCAL)
+        latched = rclpy.qos.QoSProfile(
+            depth=100, durability=rclpy.qos.DurabilityPolicy.TRANSIENT_LOCAL)
         for topic, qos in (('/tf', 100), ('/tf_static', latched)):
             node.create_subscription(TFMessage, topic, lambda msg: frames.update(
                 (t.child_frame_id, t.header.frame_id) for t in msg.transforms), qos)
@@ -126,7 +135,9 @@ def test_the_tables_are_the_graph(running, heading):
 
 def test_the_frames_are_those_of_tf(running):
     _, frames = running
-    assert {(child.strip('`'), parent.strip('`')) for child, parent, _ in documented('Frames')} == frames
+    assert {
+        (child.strip('`'), parent.strip('`')) for child, parent,
+        _ in documented('Frames')} == frames
 
 
 def test_the_parameter_files_are_all_there_and_all_written_down():
@@ -138,7 +149,8 @@ def test_the_parameter_files_are_all_there_and_all_written_down():
 def test_the_launch_arguments_are_those_of_the_launch_files():
     for names, _, files in documented('Launch arguments'):
         for file in [ROOT / 'oomwoo_clean/launch/nav.launch.py'] if files == 'all' else [
-                next(ROOT.glob(f'oomwoo_*/launch/{f.strip().strip("`")}')) for f in files.split(',')]:
+                next(ROOT.glob(f'oomwoo_*/launch/{f.strip().strip("`")}'))
+                for f in files.split(',')]:
             source = file.read_text(encoding='utf-8')
             for name in names.split(','):
                 assert f"('{name.strip().strip('`')}'," in source, f'{file.name} has no {name}'

@@ -16,19 +16,24 @@ PACKAGE = Path(__file__).resolve().parents[1]
 def start(monkeypatch, there, **arguments):
     """Return (log lines, executables) with the packages ``there`` installed."""
     monkeypatch.setattr(launch_choices, 'installed', lambda package: package in there)
-    monkeypatch.setattr(launch_choices, 'get_package_share_directory', lambda package: str(PACKAGE))
-    spec = importlib.util.spec_from_file_location('monitor', PACKAGE / 'launch' / 'monitor_robot.launch.py')
+    monkeypatch.setattr(
+        launch_choices, 'get_package_share_directory', lambda package: str(PACKAGE))
+    spec = importlib.util.spec_from_file_location(
+        'monitor', PACKAGE / 'launch' / 'monitor_robot.launch.py')
     monitor = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(monitor)
     context = LaunchContext()
     for name, default, _ in monitor.ARGUMENTS:
         context.launch_configurations[name] = arguments.get(name, default)
     actions = monitor._start(context)
-    return ([''.join(part.perform(context) for part in a.msg) for a in actions if isinstance(a, LogInfo)],
-            [a.node_executable for a in actions if isinstance(a, Node)])
+    lines = [
+        ''.join(part.perform(context) for part in a.msg)
+        for a in actions if isinstance(a, LogInfo)]
+    return lines, [a.node_executable for a in actions if isinstance(a, Node)]
 
 
-@pytest.mark.parametrize('there', [(), ('rviz2',), ('foxglove_bridge',), ('rviz2', 'foxglove_bridge')])
+@pytest.mark.parametrize(
+    'there', [(), ('rviz2',), ('foxglove_bridge',), ('rviz2', 'foxglove_bridge')])
 def test_what_is_installed_is_started_and_else_it_says_how_to_look(monkeypatch, there):
     lines, executables = start(monkeypatch, there)
     assert executables == list(there)
@@ -38,7 +43,8 @@ def test_what_is_installed_is_started_and_else_it_says_how_to_look(monkeypatch, 
 
 def test_rviz_can_be_left_out_and_a_missing_file_is_named(monkeypatch):
     assert start(monkeypatch, ('rviz2',), rviz='false') == ([], [])
-    with pytest.raises(LaunchError, match='rviz_config:=none.rviz: no such file; oomwoo_bringup has edge_clean.rviz'):
+    says = 'rviz_config:=none.rviz: no such file; oomwoo_bringup has edge_clean.rviz'
+    with pytest.raises(LaunchError, match=says):
         start(monkeypatch, ('rviz2',), rviz_config='none.rviz')
 
 

@@ -1,4 +1,4 @@
-"""Map, localizer and navigator: everything behind ``/map``, ``map -> odom`` and ``/navigate_to_pose``."""
+"""Map, localizer and navigator: ``/map``, ``map -> odom`` and ``/navigate_to_pose``."""
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction
 from launch.substitutions import LaunchConfiguration
@@ -9,15 +9,18 @@ ARGUMENTS = (
     ('x_pose', '0.0', 'start in the map [m], for a localizer that has to be told'),
     ('y_pose', '0.0', 'start in the map [m], for a localizer that has to be told'),
     ('yaw', '0.0', 'start heading in the map [rad], for a localizer that has to be told'),
-    ('map', 'contour_torture.yaml', 'map file, or the name of one that oomwoo_sim_support carries'),
+    (
+        'map', 'contour_torture.yaml',
+        'map file, or the name of one that oomwoo_sim_support carries'),
     ('use_sim_time', 'true', 'take the time from /clock'),
     ('nav', 'auto', 'auto, embedded or nav2'),
     ('localizer', 'auto', 'auto or truth'),
     ('namespace', '', 'namespace of all of it, tf included'),
 )
 NAVIGATORS = {
-    'nav2': ('nav2_controller', 'nav2_planner', 'nav2_behaviors', 'nav2_bt_navigator', 'nav2_lifecycle_manager',
-             'nav2_map_server', 'nav2_regulated_pure_pursuit_controller'),
+    'nav2': (
+        'nav2_controller', 'nav2_planner', 'nav2_behaviors', 'nav2_bt_navigator',
+        'nav2_lifecycle_manager', 'nav2_map_server', 'nav2_regulated_pure_pursuit_controller'),
     'embedded': (),
 }
 LOCALIZERS = {'truth': ()}
@@ -35,7 +38,7 @@ def _start(context):
     if navigator == 'nav2' and value['namespace']:
         raise LaunchError('namespace: nav:=nav2 is not set up for one yet')
     navigation = _nav2(map_file, sim_time) if navigator == 'nav2' else [
-        _ours('map_server', value['namespace'], [sim_time, {'map': map_file}]),
+        _ours('map_server', value['namespace'], [sim_time, {'yaml_filename': map_file}]),
         _ours('embedded_navigator', value['namespace'], [sim_time])]
     return [
         LogInfo(msg=navigator_line),
@@ -53,11 +56,12 @@ def _ours(executable, namespace, parameters):
 
 
 def _nav2(map_file, sim_time):
-    """Nav2's servers one by one: those that a goal needs, and no smoother, docking or collision monitor."""
+    """Nav2's servers that a goal needs: no smoother, docking or collision monitor."""
     from nav2_common.launch import RewrittenYaml
     from oomwoo_localization.robot import load_robot
     params = RewrittenYaml(
-        source_file=find_file('params', 'nav2_params.yaml', 'oomwoo_bringup', 'config', '.yaml'), convert_types=True,
+        source_file=find_file('params', 'nav2_params.yaml', 'oomwoo_bringup', 'config', '.yaml'),
+        convert_types=True,
         param_rewrites={
             'robot_radius': str(load_robot().body.radius), 'yaml_filename': map_file,
             'use_sim_time': str(sim_time['use_sim_time']).lower()})
@@ -68,15 +72,19 @@ def _nav2(map_file, sim_time):
     return [
         *(Node(package=package, executable=name, name=name, output='screen', parameters=[params])
           for package, name in servers),
-        Node(package='nav2_lifecycle_manager', executable='lifecycle_manager', name='lifecycle_manager_navigation',
-             output='screen',
-             parameters=[sim_time, {'autostart': True, 'node_names': [name for _, name in servers]}]),
+        Node(
+            package='nav2_lifecycle_manager', executable='lifecycle_manager',
+            name='lifecycle_manager_navigation', output='screen',
+            parameters=[
+                 sim_time, {'autostart': True, 'node_names': [name for _, name in servers]}]),
     ]
 
 
 def generate_launch_description():
     """Declare the arguments and start what they ask for."""
     return LaunchDescription([
-        *(DeclareLaunchArgument(name, default_value=default, description=text) for name, default, text in ARGUMENTS),
+        *(
+            DeclareLaunchArgument(name, default_value=default, description=text) for name, default,
+            text in ARGUMENTS),
         OpaqueFunction(function=_start),
     ])

@@ -1,4 +1,4 @@
-"""nav.launch.py: what it starts for which arguments, and what it says to those that cannot be had."""
+"""nav.launch.py: what it starts for which arguments, and which it refuses."""
 import importlib.util
 from pathlib import Path
 
@@ -10,7 +10,8 @@ from oomwoo_sim_support.launch_choices import LaunchError
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-SPEC = importlib.util.spec_from_file_location('nav_launch', ROOT / 'oomwoo_clean' / 'launch' / 'nav.launch.py')
+SPEC = importlib.util.spec_from_file_location(
+    'nav_launch', ROOT / 'oomwoo_clean' / 'launch' / 'nav.launch.py')
 NAV = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(NAV)
 
@@ -18,7 +19,8 @@ SPEC.loader.exec_module(NAV)
 @pytest.fixture(autouse=True)
 def shared(monkeypatch):
     """Look into the source tree for data files, and let no more be installed than the suite."""
-    monkeypatch.setattr(launch_choices, 'get_package_share_directory', lambda package: str(ROOT / package))
+    monkeypatch.setattr(
+        launch_choices, 'get_package_share_directory', lambda package: str(ROOT / package))
     monkeypatch.setattr(launch_choices, 'installed', lambda package: False)
 
 
@@ -28,7 +30,9 @@ def start(**arguments):
     for name, default, _ in NAV.ARGUMENTS:
         context.launch_configurations[name] = arguments.get(name, default)
     actions = NAV._start(context)
-    lines = [''.join(part.perform(context) for part in a.msg) for a in actions if isinstance(a, LogInfo)]
+    lines = [
+        ''.join(part.perform(context) for part in a.msg) for a in actions
+        if isinstance(a, LogInfo)]
     return lines, [a for a in actions if isinstance(a, Node)]
 
 
@@ -40,7 +44,8 @@ def executables(nodes):
 def test_on_a_bare_machine_auto_is_the_embedded_navigator_and_truth_and_says_so():
     lines, nodes = start(map='test_room')
     assert executables(nodes) == {
-        ('oomwoo_sim_support', name) for name in ('map_server', 'embedded_navigator', 'truth_localizer')}
+        ('oomwoo_sim_support', name)
+        for name in ('map_server', 'embedded_navigator', 'truth_localizer')}
     assert lines[0].startswith('nav: embedded (auto; for nav2, nav2_controller')
     assert lines[1].startswith('localizer: truth (auto)') and 'stand-in' in lines[1]
 

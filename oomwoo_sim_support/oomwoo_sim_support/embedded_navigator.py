@@ -1,8 +1,9 @@
 """
 The embedded navigator: from a pose to a goal on a map, without ROS.
 
-Plan on the grid, follow the plan, back off and plan again after a contact, plan again round things in the scan that
-the map does not have. The codes of what fails are Nav2's, so that whoever asks need not know which navigator answers.
+Plan on the grid, follow the plan, back off and plan again after a contact, plan again round things
+in the scan that the map does not have. The codes of what fails are Nav2's, so that whoever asks
+need not know which navigator answers.
 """
 from dataclasses import dataclass, replace
 import math
@@ -15,7 +16,8 @@ from oomwoo_sim_support.navigator_settings import Code, NavigatorSettings, PlanE
 from oomwoo_sim_support.path_follower import FollowStep, PathFollower
 
 __all__ = [
-    'Code', 'FollowStep', 'GridPlanner', 'Navigator', 'NavigatorSettings', 'NavStep', 'PathFollower', 'PlanError']
+    'Code', 'FollowStep', 'GridPlanner', 'Navigator', 'NavigatorSettings', 'NavStep',
+    'PathFollower', 'PlanError']
 
 IN_THE_WAY_POINTS = 3         # returns that make a thing; a lone one is noise
 LOOK_M = 2.0                  # how far new things are taken into the plan
@@ -23,7 +25,8 @@ REPLAN_PAUSE_S = 1.0
 REACTION_S = 0.1              # one scan
 GUARD_M = 0.02                # left in front of the shell after braking
 GRAZE_M = 0.01                # what would slide past the shell's side by noise alone
-SPIN_RADPS = 0.6              # turning faster than this smears a scan; a robot that turns is going nowhere yet
+# turning faster than this smears a scan; a robot that turns is going nowhere yet
+SPIN_RADPS = 0.6
 FLOOR_Z_M = 0.02              # a return below this is the floor, seen by a tilted body
 
 
@@ -32,8 +35,8 @@ class NavStep:
     """
     One command and how it goes.
 
-    ``linear`` m/s, ``angular`` rad/s. ``done`` ends the goal: reached when ``error_code`` is 0, else failed with
-    that code and ``message``. ``recoveries`` counts contacts and new plans.
+    ``linear`` m/s, ``angular`` rad/s. ``done`` ends the goal: reached when ``error_code`` is 0,
+    else failed with that code and ``message``. ``recoveries`` counts contacts and new plans.
     """
 
     linear: float = 0.0
@@ -69,9 +72,10 @@ class Navigator:
 
     def go(self, goal, pose, time_s):
         """
-        Start towards ``goal`` from ``pose``, both ``(x, y, yaw)`` in the map; a running goal is forgotten.
+        Start towards ``goal`` from ``pose``, both ``(x, y, yaw)`` in the map.
 
-        Raises :class:`PlanError` when there is no way; then there is no goal.
+        A running goal is forgotten. Raises :class:`PlanError` when there is no way; then there is
+        no goal.
         """
         self.cancel()
         goal = np.asarray(goal, dtype=float)
@@ -95,11 +99,12 @@ class Navigator:
 
     def see(self, points, pose):
         """
-        Take in a scan: ``points`` (N, 2) or (N, 3) in base_footprint, ``pose`` of the robot in the map at its time.
+        Take in a scan.
 
-        Returns that the map does not explain and that lie on the way make the next :meth:`step` plan round
-        them; returns where the shell will be before it can stop do so whether the map has them or not, so that
-        a pose that is a little off does not end in a contact.
+        ``points`` (N, 2) or (N, 3) are in base_footprint, ``pose`` is the robot's in the map then.
+        Returns that the map does not explain and that lie on the way make the next :meth:`step`
+        plan round them; returns where the shell will be before it can stop do so whether the map
+        has them or not, so that a pose that is a little off does not end in a contact.
         """
         if not (self.active and self.settings.use_scan) or abs(self._command[1]) > SPIN_RADPS:
             return
@@ -126,10 +131,11 @@ class Navigator:
     def _unexplained(self, points):
         """Return the mask of map points (N, 2) on free floor and away from all known obstacles."""
         grid = self._planner.grid
-        return (self._planner.clearance(points) > self.settings.unmapped_m) & grid.lookup(grid.free, points, False)
+        return (self._planner.clearance(points) > self.settings.unmapped_m) & grid.lookup(
+            grid.free, points, False)
 
     def _will_touch(self, points):
-        """Return the mask of base-frame points that the shell reaches on the present arc before it can stand."""
+        """Return the mask of base-frame points that the shell reaches before it can stand."""
         linear, angular = self._command
         if linear <= 0.0:
             return np.zeros(len(points), dtype=bool)
@@ -156,10 +162,10 @@ class Navigator:
 
     def _ramp(self, linear, angular, time_s):
         """
-        Return the command that the wheels can follow within their acceleration, the forward part first.
+        Return what the wheels can follow within their acceleration, the forward part first.
 
-        The base ramps each wheel by itself: asked to brake and to swing round at once, it goes straight on until
-        the turn has been dealt with.
+        The base ramps each wheel by itself: asked to brake and to swing round at once, it goes
+        straight on until the turn has been dealt with.
         """
         passed_s = 0.0 if self._commanded_at is None else time_s - self._commanded_at
         self._commanded_at = time_s
@@ -199,7 +205,8 @@ class Navigator:
         if self._contacts >= self.settings.contact_limit:
             return self._end(
                 Code.FAILED_TO_MAKE_PROGRESS,
-                f'{self._contacts} contacts on the way to ({self._goal[0]:.2f}, {self._goal[1]:.2f})')
+                f'{self._contacts} contacts on the way to '
+                f'({self._goal[0]:.2f}, {self._goal[1]:.2f})')
         left, right = bumpers
         low, high = (-10.0 if right else 10.0), (10.0 if left else -10.0)
         bearings = np.radians(np.linspace(-45.0 if right else low, 45.0 if left else high, 9))
@@ -222,7 +229,8 @@ class Navigator:
         self._replans += 1
         self._replanned_at = time_s
         if self._replans > self.settings.replan_limit:
-            return self._end(Code.FAILED_TO_MAKE_PROGRESS, f'the way was blocked {self._replans} times')
+            return self._end(
+                Code.FAILED_TO_MAKE_PROGRESS, f'the way was blocked {self._replans} times')
         self._planner = self._mapped.with_obstacles(self._new_things)
         self._plan(pose)
         return self._nav(0.0, 0.0, self._follower.length_m)
@@ -235,7 +243,8 @@ class Navigator:
         if remaining is None:
             remaining = self._follower.length_m - self._follower.along_m
         return NavStep(
-            linear, angular, False, remaining, recoveries=self._contacts + self._replans, state=self._state)
+            linear, angular, False, remaining, recoveries=self._contacts + self._replans,
+            state=self._state)
 
     def _end(self, code, message, remaining=0.0):
         recoveries = self._contacts + self._replans

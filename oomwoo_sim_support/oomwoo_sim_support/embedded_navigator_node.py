@@ -10,8 +10,20 @@ import numpy as np
 from oomwoo_localization.frames import compose
 from oomwoo_localization.grids import GridError
 from oomwoo_localization.ros_support import (
-    ERROR, FrameTree, grid_from_msg, LATCHED_QOS, OK, pose_from_msg, pose_to_msg, run_node, scan_from_msg, SENSOR_QOS,
-    SuiteNode, twist_msg, WARN)
+    ERROR,
+    FrameTree,
+    grid_from_msg,
+    LATCHED_QOS,
+    OK,
+    pose_from_msg,
+    pose_to_msg,
+    run_node,
+    scan_from_msg,
+    SENSOR_QOS,
+    SuiteNode,
+    twist_msg,
+    WARN,
+)
 from oomwoo_localization.scans import scan_points, ScanError
 from oomwoo_localization.settings import setting
 from oomwoo_sim_support.embedded_navigator import Code, Navigator, NavigatorSettings, PlanError
@@ -22,7 +34,9 @@ from rclpy.time import Time
 from sensor_msgs.msg import LaserScan
 from std_msgs.msg import Bool
 
-SUCCEEDED, ABORTED, CANCELED = GoalStatus.STATUS_SUCCEEDED, GoalStatus.STATUS_ABORTED, GoalStatus.STATUS_CANCELED
+SUCCEEDED = GoalStatus.STATUS_SUCCEEDED
+ABORTED = GoalStatus.STATUS_ABORTED
+CANCELED = GoalStatus.STATUS_CANCELED
 
 
 @dataclass(frozen=True)
@@ -30,11 +44,13 @@ class NavigatorNodeSettings(NavigatorSettings):
     """The navigator's settings and what the node adds."""
 
     global_frame: str = setting('map', 'frame of the map and of the plan', live=False)
-    robot_frame: str = setting('base_footprint', 'frame of the body\'s middle on the floor', live=False)
+    robot_frame: str = setting(
+        'base_footprint', "frame of the body's middle on the floor", live=False)
     control_rate: float = setting(20.0, 'commands a second', 'Hz', 1.0, 100.0, live=False)
     feedback_period_s: float = setting(0.25, 'time between two feedback messages', 's', 0.01, 10.0)
     stale_s: float = setting(0.5, 'a pose older than this stops the robot', 's', 0.05, 10.0)
-    patience_s: float = setting(5.0, 'a goal waits this long for a map or a fresh pose, then fails', 's', 0.1, 600.0)
+    patience_s: float = setting(
+        5.0, 'a goal waits this long for a map or a fresh pose, then fails', 's', 0.1, 600.0)
 
 
 class Job:
@@ -71,9 +87,11 @@ class EmbeddedNavigatorNode(SuiteNode):
         self.create_subscription(OccupancyGrid, 'map', self._on_map, LATCHED_QOS)
         self.create_subscription(LaserScan, 'scan', self._on_scan, SENSOR_QOS)
         self.create_subscription(Bool, 'bumper/left', lambda msg: self._on_bumper(0, msg.data), 10)
-        self.create_subscription(Bool, 'bumper/right', lambda msg: self._on_bumper(1, msg.data), 10)
+        self.create_subscription(
+            Bool, 'bumper/right', lambda msg: self._on_bumper(1, msg.data), 10)
         self._server = ActionServer(
-            self, NavigateToPose, 'navigate_to_pose', execute_callback=self._execute, goal_callback=self._on_goal,
+            self, NavigateToPose, 'navigate_to_pose', execute_callback=self._execute,
+            goal_callback=self._on_goal,
             handle_accepted_callback=self._on_accepted, cancel_callback=self._on_cancel)
         self._client = ActionClient(self, NavigateToPose, 'navigate_to_pose')
         self.create_subscription(PoseStamped, 'goal_pose', self._on_goal_pose, 10)
@@ -87,7 +105,9 @@ class EmbeddedNavigatorNode(SuiteNode):
             grid = grid_from_msg(msg)
         except GridError as error:
             self._map_error = str(error)
-            self.set_status(ERROR, f'topic map: {error}', 'IDLE' if self._job is None else 'WAITING', 'bad_map')
+            self.set_status(
+                ERROR, f'topic map: {error}', 'IDLE' if self._job is None else 'WAITING',
+                'bad_map')
             return
         self._navigator = Navigator(grid, settings=self.settings)
         if self._job is not None:
@@ -100,7 +120,8 @@ class EmbeddedNavigatorNode(SuiteNode):
             self._scan = (scan_from_msg(msg), msg.header.frame_id, Time.from_msg(msg.header.stamp))
         except ScanError as error:
             self._scan = None
-            self.get_logger().warning(f'topic scan: {error}; going without', throttle_duration_sec=5.0)
+            self.get_logger().warning(
+                f'topic scan: {error}; going without', throttle_duration_sec=5.0)
 
     def _on_bumper(self, side, pressed):
         self._bumpers[side] = pressed
@@ -123,12 +144,13 @@ class EmbeddedNavigatorNode(SuiteNode):
         p, q = request.pose.pose.position, request.pose.pose.orientation
         numbers = np.array([p.x, p.y, q.x, q.y, q.z, q.w])
         if not np.isfinite(numbers).all() or np.linalg.norm(numbers[2:]) < 1e-3:
-            self.get_logger().error(f'goal refused: position {p.x, p.y}, orientation {q.x, q.y, q.z, q.w} is no pose')
+            self.get_logger().error(
+                f'goal refused: position {p.x, p.y}, orientation {q.x, q.y, q.z, q.w} is no pose')
             return GoalResponse.REJECT
         return GoalResponse.ACCEPT
 
     def _on_accepted(self, handle):
-        """Start on a goal; one that is still running is preempted, which Nav2 reports as aborted."""
+        """Start on a goal; one still running is preempted, which Nav2 reports as aborted."""
         if self._job is not None:
             self._end(ABORTED, Code.NONE, 'preempted by a new goal')
         self._job = self._jobs[bytes(handle.goal_id.uuid)] = Job(handle, self.now_s())
@@ -164,7 +186,8 @@ class EmbeddedNavigatorNode(SuiteNode):
             self._halt()
         job.ended.set_result((status, code, message))
         level, state = {
-            SUCCEEDED: (OK, 'SUCCEEDED'), CANCELED: (OK, 'CANCELED'), ABORTED: (WARN, 'ABORTED')}[status]
+            SUCCEEDED: (OK, 'SUCCEEDED'), CANCELED: (OK, 'CANCELED'),
+            ABORTED: (WARN, 'ABORTED')}[status]
         self.set_status(level, message, state, str(code) if code else '', True)
 
     def _halt(self):
@@ -182,7 +205,8 @@ class EmbeddedNavigatorNode(SuiteNode):
             return
         now_s = self.now_s()
         pose = self._fresh_pose(now_s)
-        missing = self._map_error if self._navigator is None else pose if isinstance(pose, str) else ''
+        missing = self._map_error if self._navigator is None else pose if isinstance(
+            pose, str) else ''
         if missing:
             self._wait(job, now_s, missing)
             return
@@ -205,14 +229,16 @@ class EmbeddedNavigatorNode(SuiteNode):
         self._feed_back(job, pose, step, now_s)
 
     def _wait(self, job, now_s, missing):
-        """Stand still while something is missing, and give the goal up when that takes too long."""
+        """Stand while something is missing, and give the goal up when that takes too long."""
         self._cmd_vel.publish(twist_msg(0.0, 0.0))
         # Without tf's details, which differ every time; the goal's result has them.
         self.set_status(WARN, f'standing: {missing.split(":")[0]}', 'WAITING', 'no_input')
         if job.waiting_since_s == 0.0:       # accepted before the first message on /clock
             job.waiting_since_s = now_s
         if now_s - job.waiting_since_s > self.settings.patience_s:
-            self._end(ABORTED, Code.TF_ERROR if self._navigator is not None else Code.NO_PLANNER, missing)
+            self._end(
+                ABORTED, Code.TF_ERROR if self._navigator is not None else Code.NO_PLANNER,
+                missing)
 
     def _fresh_pose(self, now_s):
         """Return the pose (3,) in the map, or the reason why there is none."""
@@ -222,8 +248,9 @@ class EmbeddedNavigatorNode(SuiteNode):
         pose, stamp_s = found
         # A stamp of zero is that of a tree with nothing moving in it.
         if stamp_s > 0.0 and now_s - stamp_s > self.settings.stale_s:
-            return (f'the transform {self.settings.global_frame} <- {self.settings.robot_frame} is older than '
-                    f'{self.settings.stale_s} s')
+            return (
+                f'the transform {self.settings.global_frame} <- {self.settings.robot_frame} is '
+                f'older than {self.settings.stale_s} s')
         return pose
 
     def _start(self, job, pose, now_s):
@@ -233,7 +260,8 @@ class EmbeddedNavigatorNode(SuiteNode):
         job.under_way = True
         self._publish_plan()
         x, y, yaw = job.goal
-        self.set_status(OK, f'driving to ({x:.2f}, {y:.2f}, {np.degrees(yaw):.0f} deg)', 'ACTIVE', pose=pose)
+        self.set_status(
+            OK, f'driving to ({x:.2f}, {y:.2f}, {np.degrees(yaw):.0f} deg)', 'ACTIVE', pose=pose)
 
     def _goal_in_map(self, stamped):
         frame, goal = stamped.header.frame_id, pose_from_msg(stamped.pose)
@@ -272,7 +300,8 @@ class EmbeddedNavigatorNode(SuiteNode):
         path = self._navigator.path
         ahead = np.diff(path, axis=0, append=path[-1:])
         for (x, y), (dx, dy) in zip(path, ahead):
-            msg.poses.append(PoseStamped(header=msg.header, pose=pose_to_msg((x, y, np.arctan2(dy, dx)))))
+            msg.poses.append(
+                PoseStamped(header=msg.header, pose=pose_to_msg((x, y, np.arctan2(dy, dx)))))
         self._plan.publish(msg)
 
     def _feed_back(self, job, pose, step, now_s):

@@ -1,15 +1,16 @@
 """
 Shortest paths for a round body on an occupancy grid.
 
-The body's middle may be on every cell that is farther from all obstacles than the body's radius and a
-margin; within a further band closeness costs extra, so that a path uses a tight gap only where going round
-is dearer. Dijkstra (1959) from the goal over eight-connected cells, then straight pieces where they cost no
-more (string pulling). The search runs from the goal so that planning again to the same goal is a look-up.
+The body's middle may be on every cell that is farther from all obstacles than the body's radius
+and a margin; within a further band closeness costs extra, so that a path uses a tight gap only
+where going round is dearer. Dijkstra (1959) from the goal over eight-connected cells, then
+straight pieces where they cost no more (string pulling). The search runs from the goal so that
+planning again to the same goal is a look-up.
 """
 import math
 
 import numpy as np
-from oomwoo_localization.grids import OCCUPIED, OccupancyGrid
+from oomwoo_localization.grids import OccupancyGrid, OCCUPIED
 from oomwoo_localization.robot import load_robot
 from oomwoo_sim_support.navigator_settings import Code, NavigatorSettings, PlanError
 from scipy import ndimage
@@ -17,14 +18,15 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import dijkstra
 
 SPACING_M = 0.05              # between two points of a returned path
-PULL_CELLS = 160              # the longest stretch of grid path that one straight piece may replace
+# the longest stretch of grid path that one straight piece may replace
+PULL_CELLS = 160
 
 
 class GridPlanner:
-    """Plans on one map; ``passable`` is the (rows, columns) mask of cells where the body's middle may be."""
+    """Plans on one map; ``passable`` (rows, columns) is where the body's middle may be."""
 
     def __init__(self, grid, robot=None, settings=None):
-        """Prepare the search graph of ``grid`` (an :class:`OccupancyGrid`); the only slow part besides Dijkstra."""
+        """Prepare the search graph of an :class:`OccupancyGrid`."""
         robot = robot or load_robot()
         self.grid = grid
         self.robot = robot
@@ -37,10 +39,13 @@ class GridPlanner:
         self._distance = distance
         band = max(settings.inflation_m, 1e-6)
         closeness = np.clip((self.limit_m + band - distance) / band, 0.0, 1.0)
-        self._cost = np.where(self.passable, 1.0 + settings.clearance_weight * closeness ** 2, np.inf)
-        # Steps between two blocked cells are no steps, so what is connected is connected edge to edge.
+        self._cost = np.where(
+            self.passable, 1.0 + settings.clearance_weight * closeness ** 2, np.inf)
+        # Steps between two blocked cells are no steps, so what is connected is connected edge to
+        # edge.
         self._part, _ = ndimage.label(self.passable)
-        self._graph, self._cell_of, self._node_of = _cost_graph(self.passable, self._cost, grid.resolution)
+        self._graph, self._cell_of, self._node_of = _cost_graph(
+            self.passable, self._cost, grid.resolution)
         self._searched = None
 
     def with_obstacles(self, points):
@@ -50,11 +55,12 @@ class GridPlanner:
         inside = ((rc >= 0) & (rc < cells.shape)).all(axis=1)
         cells[rc[inside, 0], rc[inside, 1]] = OCCUPIED
         return GridPlanner(
-            OccupancyGrid(cells, self.grid.resolution, self.grid.origin), self.robot, self.settings)
+            OccupancyGrid(cells, self.grid.resolution, self.grid.origin), self.robot,
+            self.settings)
 
     def clearance(self, points):
         """
-        Return (N,) metres from map points (N, 2) to the nearest mapped obstacle, for the body's middle.
+        Return (N,) metres from map points (N, 2) to the nearest mapped obstacle.
 
         Interpolated between cell centres; the shell is the body's radius closer. Off the map: 0.
         """
@@ -63,11 +69,13 @@ class GridPlanner:
 
     def plan(self, start, goal):
         """
-        Return the path (N, 2) in map metres from ``start`` to ``goal`` (``(x, y)`` or ``(x, y, yaw)``).
+        Return the path (N, 2) in map metres from ``start`` to ``goal``.
 
+        Both are ``(x, y)`` or ``(x, y, yaw)``.
         A start where the body does not fit (next to a wall, or pressed against it) begins with the
-        straight way to the nearest place where it does. A goal where the body does not fit is moved by at most
-        ``plan_tolerance_m``. Raises :class:`PlanError` with Nav2's ComputePathToPose code.
+        straight way to the nearest place where it does. A goal where the body does not fit is
+        moved by at most ``plan_tolerance_m``. Raises :class:`PlanError` with Nav2's
+        ComputePathToPose code.
         """
         start, goal = _point(start, 'start'), _point(goal, 'goal')
         start_rc = self._cell(start, Code.START_OUTSIDE_MAP, 'start')
@@ -94,32 +102,33 @@ class GridPlanner:
         return int(rc[0]), int(rc[1])
 
     def _ends(self, start, start_rc, goal, goal_rc):
-        """Return the first and last cell of the search, in one connected part of the passable floor."""
+        """Return the first and last cell of the search, in one part of the passable floor."""
         starts = self._legal_near(start, start_rc, self.settings.escape_m, in_sight=True)
         if len(starts) == 0:
             raise PlanError(
                 Code.START_OCCUPIED,
-                f'start ({start[0]:.2f}, {start[1]:.2f}) is no place for the body, and there is none within '
-                f'{self.settings.escape_m:.2f} m of it')
+                f'start ({start[0]:.2f}, {start[1]:.2f}) is no place for the body, and there is '
+                f'none within {self.settings.escape_m:.2f} m of it')
         goals = self._legal_near(goal, goal_rc, self.settings.plan_tolerance_m, in_sight=False)
         if len(goals) == 0:
             raise PlanError(
                 Code.GOAL_OCCUPIED,
-                f'goal ({goal[0]:.2f}, {goal[1]:.2f}) is no place for the body, and there is none within '
-                f'{self.settings.plan_tolerance_m:.2f} m of it')
+                f'goal ({goal[0]:.2f}, {goal[1]:.2f}) is no place for the body, and there is '
+                f'none within {self.settings.plan_tolerance_m:.2f} m of it')
         start_parts = self._part[tuple(starts.T)]
         goal_parts = self._part[tuple(goals.T)]
         reached = np.flatnonzero(np.isin(goal_parts, start_parts))
         if len(reached) == 0:
             raise PlanError(
                 Code.NO_VALID_PATH,
-                f'no way the body fits from ({start[0]:.2f}, {start[1]:.2f}) to ({goal[0]:.2f}, {goal[1]:.2f})')
+                f'no way the body fits from ({start[0]:.2f}, {start[1]:.2f}) '
+                f'to ({goal[0]:.2f}, {goal[1]:.2f})')
         last = goals[reached[0]]
         first = starts[np.flatnonzero(start_parts == goal_parts[reached[0]])[0]]
         return first, last
 
     def _legal_near(self, point, rc, radius_m, in_sight):
-        """Return the passable cells (K, 2) within ``radius_m`` of a point, nearest first; its own alone if legal."""
+        """Return passable cells (K, 2) near a point, nearest first; its own alone if legal."""
         if self.passable[rc]:
             return np.array([rc])
         reach = int(math.ceil(radius_m / self.grid.resolution))
@@ -142,7 +151,8 @@ class GridPlanner:
         """Return the grid path (N, 2) of cells from ``first`` to ``last``."""
         node, target = self._node_of[tuple(first)], self._node_of[tuple(last)]
         if self._searched is None or self._searched[0] != target:
-            _, previous = dijkstra(self._graph, directed=True, indices=target, return_predecessors=True)
+            _, previous = dijkstra(
+                self._graph, directed=True, indices=target, return_predecessors=True)
             self._searched = (target, previous)
         previous = self._searched[1]
         nodes = [node]
@@ -153,7 +163,7 @@ class GridPlanner:
         return np.stack(np.unravel_index(flat, self.grid.shape), axis=1)
 
     def _pull(self, cells):
-        """Return corner cells (K, 2): from each, on to the farthest cell that a straight piece reaches as cheaply."""
+        """Return corner cells (K, 2), each the farthest that a straight piece gets to cheaply."""
         cells = np.asarray(cells, dtype=float)
         steps = np.hypot(*np.diff(cells, axis=0).T)
         at = self._cost[tuple(cells.astype(int).T)]
@@ -164,19 +174,21 @@ class GridPlanner:
             straight = self._straight_costs(cells[here], cells[ahead])
             # A straight piece that costs a whisker more is still the better drive.
             good = ahead[straight <= 1.005 * (spent[ahead] - spent[here]) + 1e-9]
-            here = next((int(k) for k in good[::-1] if self._fits_between(cells[here], cells[k])), here + 1)
+            here = next(
+                (int(k) for k in good[::-1] if self._fits_between(cells[here], cells[k])),
+                here + 1)
             corners.append(cells[here])
         return np.array(corners)
 
     def _fits_between(self, a, b):
-        """Return whether the body fits all along a straight piece, interpolated instead of cell by cell."""
+        """Return whether the body fits all along a straight piece, between the cells too."""
         samples = int(math.ceil(2.0 * math.hypot(*(b - a)))) + 2
         on_line = a + np.linspace(0.0, 1.0, samples)[:, None] * (b - a)
         distance = ndimage.map_coordinates(self._distance, on_line.T, order=1, mode='nearest')
         return distance.min() >= self.limit_m - 1e-6
 
     def _straight_costs(self, origin, ends):
-        """Return (K,) costs, in cells, of straight pieces from one cell; infinite across a forbidden one."""
+        """Return (K,) costs, in cells, of straight pieces; infinite across a forbidden cell."""
         lengths = np.hypot(*(ends - origin).T)
         samples = int(math.ceil(2.0 * lengths.max())) + 1
         part = (np.arange(samples) + 0.5) / samples
@@ -185,7 +197,7 @@ class GridPlanner:
 
 
 def resample(path, spacing_m):
-    """Return a polyline (N, 2) with its corners kept and a point at least every ``spacing_m`` metres."""
+    """Return a polyline (N, 2) with its corners and a point at least every ``spacing_m``."""
     path = np.asarray(path, dtype=float)
     pieces = [path[:1]]
     for a, b in zip(path[:-1], path[1:]):
@@ -207,9 +219,10 @@ def _point(pose, what):
 
 def _cost_graph(passable, cost, resolution):
     """
-    Return ``(graph, cell_of, node_of)``: the directed graph over passable cells only, both ways of each step.
+    Return ``(graph, cell_of, node_of)`` over passable cells, with both ways of each step.
 
-    ``cell_of`` (nodes,) is the flat cell of a node, ``node_of`` (rows, columns) the node of a cell.
+    ``cell_of`` (nodes,) is the flat cell of a node, ``node_of`` (rows, columns) the node of a
+    cell.
     """
     cell_of = np.flatnonzero(passable)
     node_of = np.full(passable.shape, -1)
@@ -238,4 +251,5 @@ def _cost_graph(passable, cost, resolution):
     indptr = np.concatenate([[0], np.cumsum(links.sum(axis=1))]).astype(np.int32)
     data = np.stack(lengths, axis=1)[links]
     indices = np.stack(targets, axis=1)[links].astype(np.int32)
-    return csr_matrix((data, indices, indptr), shape=(len(cell_of), len(cell_of))), cell_of, node_of
+    return csr_matrix(
+        (data, indices, indptr), shape=(len(cell_of), len(cell_of))), cell_of, node_of

@@ -1,7 +1,11 @@
-"""What a launch file decides: ``auto`` arguments, what is installed, files by name; each said in one log line."""
+"""What a launch file decides: ``auto`` arguments, what is installed, files by name."""
 from pathlib import Path
 
-from ament_index_python.packages import get_package_prefix, get_package_share_directory, PackageNotFoundError
+from ament_index_python.packages import (
+    get_package_prefix,
+    get_package_share_directory,
+    PackageNotFoundError,
+)
 
 
 class LaunchError(RuntimeError):
@@ -21,11 +25,12 @@ def choose(argument, asked, ways):
     """
     Settle an argument that may be ``auto``.
 
-    ``ways`` maps each value to the packages that it takes, the fullest first; ``auto`` is the first whose
-    packages are all installed. Returns ``(value, line)`` with the one line for the log. Raises
-    :class:`LaunchError` for a value that is unknown or not to be had here.
+    ``ways`` maps each value to the packages that it takes, the fullest first; ``auto`` is the
+    first whose packages are all installed. Returns ``(value, line)`` with the one line for the
+    log. Raises :class:`LaunchError` for a value that is unknown or not to be had here.
     """
-    missing = {value: [p for p in packages if not installed(p)] for value, packages in ways.items()}
+    missing = {
+        value: [p for p in packages if not installed(p)] for value, packages in ways.items()}
     if asked == 'auto':
         passed = []
         for value, lacking in missing.items():
@@ -43,7 +48,7 @@ def choose(argument, asked, ways):
 
 
 def is_true(argument, value):
-    """Return a launch argument as a bool; raises :class:`LaunchError` when it is neither true nor false."""
+    """Return a launch argument as a bool; raises :class:`LaunchError` when it is none."""
     word = value.strip().lower()
     if word not in ('true', 'false'):
         raise LaunchError(f'{argument}:={value}: is neither true nor false')
@@ -62,7 +67,8 @@ def find_file(argument, value, package, folder, suffix):
     """
     Return the path of a file given as a path, or as a name in ``folder`` of the package's share.
 
-    A name may go without its ``suffix`` (``.yaml``). Raises :class:`LaunchError` naming what there is.
+    A name may go without its ``suffix`` (``.yaml``). Raises :class:`LaunchError` naming what there
+    is.
     """
     if Path(value).is_file():
         return str(Path(value).resolve())

@@ -1,4 +1,4 @@
-"""Publishes a map file as ``map``, latched, where Nav2's map server is not installed; same node and service names."""
+"""Publishes a map file as ``map`` where Nav2's map server is not installed; same names."""
 from dataclasses import dataclass
 from pathlib import Path
 import sys
@@ -15,7 +15,8 @@ from oomwoo_localization.settings import setting
 class MapServerSettings:
     """Which map, and in which frame it is."""
 
-    map: str = setting('', 'map file (.yaml, as Nav2 and slam_toolbox save it)', live=False)
+    yaml_filename: str = setting(
+        '', 'map file (.yaml, as Nav2 and slam_toolbox save it)', live=False)
     frame_id: str = setting('map', 'frame of the map', live=False)
 
 
@@ -23,12 +24,12 @@ class MapServerNode(SuiteNode):
     """Reads the map at start and on ``~/load_map``; hands it out on ``map`` and ``~/map``."""
 
     def __init__(self):
-        """Load and publish the map; raises GridError naming file and field when there is nothing to publish."""
+        """Load and publish the map; raises GridError naming file and field."""
         super().__init__('map_server', MapServerSettings)
-        if not self.settings.map:
-            raise GridError('map_server: parameter map: give it the path of a map file')
+        if not self.settings.yaml_filename:
+            raise GridError('map_server: parameter yaml_filename: give it a map file')
         self._publisher = self.create_publisher(OccupancyGrid, 'map', LATCHED_QOS)
-        self._publish(self.settings.map)
+        self._publish(self.settings.yaml_filename)
         self.create_service(GetMap, '~/map', self._get)
         self.create_service(LoadMap, '~/load_map', self._load)
 
@@ -38,8 +39,10 @@ class MapServerNode(SuiteNode):
         self._publisher.publish(self._msg)
         rows, columns = grid.shape
         self.set_status(
-            OK, f'map {Path(path).name}: {columns * grid.resolution:.2f} x {rows * grid.resolution:.2f} m, '
-            f'{grid.resolution * 100:.1f} cm a cell', state='ACTIVE')
+            OK,
+            f'map {Path(path).name}: {columns * grid.resolution:.2f} x '
+            f'{rows * grid.resolution:.2f} m, {grid.resolution * 100:.1f} cm a cell',
+            state='ACTIVE')
 
     def _get(self, request, response):
         response.map = self._msg
@@ -53,8 +56,10 @@ class MapServerNode(SuiteNode):
         except GridError as error:
             missing = not Path(path).is_file()
             response.result = (
-                LoadMap.Response.RESULT_MAP_DOES_NOT_EXIST if missing else LoadMap.Response.RESULT_INVALID_MAP_METADATA)
-            self.set_status(WARN, f'map not loaded, the one before stays: {error}', 'ACTIVE', 'bad_map')
+                LoadMap.Response.RESULT_MAP_DOES_NOT_EXIST if missing
+                else LoadMap.Response.RESULT_INVALID_MAP_METADATA)
+            self.set_status(
+                WARN, f'map not loaded, the one before stays: {error}', 'ACTIVE', 'bad_map')
         return response
 
 

@@ -1,9 +1,10 @@
 """
 Regulated pure pursuit (Macenski, Singh, Martin, Gines, 2023), reduced to what a round body needs.
 
-One point is chased, 40 cm ahead *along the path*, so that a path that turns back round the end of a thin wall is
-followed round it and not through it. Where the arc to that point would bring the shell to an obstacle, a nearer
-point is chased. A path far off the nose is turned to in place, which a round body can do anywhere.
+One point is chased, 40 cm ahead *along the path*, so that a path that turns back round the end of
+a thin wall is followed round it and not through it. Where the arc to that point would bring the
+shell to an obstacle, a nearer point is chased. A path far off the nose is turned to in place,
+which a round body can do anywhere.
 """
 from dataclasses import dataclass
 import math
@@ -17,14 +18,15 @@ WINDOW_M = 0.60               # how far ahead of the last closest point the next
 CARROT_PARTS = np.array([1.0, 0.75, 0.5, 0.35, 0.25, 0.15])   # of the lookahead, farthest first
 ARC_SAMPLES = 9
 SHORTEST_ARC_M = 0.12
-SHELL_TOLERANCE_M = 0.004     # an arc may come this much closer to things than the plan that it cuts short
+# an arc may come this much closer to things than the plan that it cuts short
+SHELL_TOLERANCE_M = 0.004
 TIGHT_M = 0.06                # a gap beside the shell under which to slow down
 TURNED_RAD = 0.5              # a turn in place of this much is progress
 
 
 @dataclass(frozen=True)
 class FollowStep:
-    """One command: m/s and rad/s; ``error_code`` is one of Nav2's FollowPath codes, 0 when all is well."""
+    """One command, m/s and rad/s; ``error_code`` is one of Nav2's for FollowPath."""
 
     linear: float
     angular: float
@@ -51,8 +53,8 @@ class PathFollower:
         """
         Follow ``path`` (N, 2) to ``goal`` ``(x, y, yaw)``, all in the map frame.
 
-        ``clearance`` tells the metres from points (N, 2) to the nearest obstacle for the body's middle
-        (:meth:`GridPlanner.clearance`); without it arcs are not checked.
+        ``clearance`` tells the metres from points (N, 2) to the nearest obstacle for the body's
+        middle (:meth:`GridPlanner.clearance`); without it arcs are not checked.
         """
         path = np.asarray(path, dtype=float).reshape(-1, 2)
         goal = np.asarray(goal, dtype=float)
@@ -79,7 +81,8 @@ class PathFollower:
 
     def ahead(self, length_m, spacing_m=0.05):
         """Return the next ``length_m`` of the path as points (N, 2)."""
-        reach = np.arange(self._along, min(self._along + length_m, self.length_m) + spacing_m, spacing_m)
+        reach = np.arange(
+            self._along, min(self._along + length_m, self.length_m) + spacing_m, spacing_m)
         return self._at(np.minimum(reach, self.length_m))
 
     def step(self, pose, time_s, speed=None):
@@ -89,7 +92,8 @@ class PathFollower:
         ``speed`` is the measured forward speed, if known: arriving waits for the robot to stand.
         """
         if self._path is None:
-            return FollowStep(0.0, 0.0, False, 0.0, Code.INVALID_PATH, 'there is no path to follow')
+            return FollowStep(
+                0.0, 0.0, False, 0.0, Code.INVALID_PATH, 'there is no path to follow')
         settings = self.settings
         self._advance(pose[:2])
         to_goal = math.hypot(self._path[-1][0] - pose[0], self._path[-1][1] - pose[1])
@@ -109,10 +113,11 @@ class PathFollower:
 
     def _at(self, lengths):
         """Return the points (N, 2) of the path at lengths (N,) from its start."""
-        return np.stack([np.interp(lengths, self._arc_length, self._path[:, k]) for k in (0, 1)], axis=1)
+        return np.stack(
+            [np.interp(lengths, self._arc_length, self._path[:, k]) for k in (0, 1)], axis=1)
 
     def _advance(self, point):
-        """Move the closest point forward; never back, and never across to a later leg of the path."""
+        """Move the closest point on; never back, and never across to a later leg."""
         near = np.linspace(self._along, min(self._along + WINDOW_M, self.length_m), 31)
         points = self._at(near)
         away = np.hypot(*(points - point).T)
@@ -122,18 +127,20 @@ class PathFollower:
         self._along = float(near[np.argmin(away[:end])])
 
     def _is_there(self, pose, to_goal):
-        """Return whether the goal is as close as it gets: nearly under the middle, or beside it."""
+        """Return whether the goal is as close as it gets: under the middle, or beside it."""
         if to_goal > self.settings.xy_tolerance_m:
             return False
         _, bearing = _polar(pose, self._path[-1])
-        return to_goal < 0.3 * self.settings.xy_tolerance_m or abs(bearing) > 2.0 * self.settings.rotate_until_rad
+        return to_goal < 0.3 * self.settings.xy_tolerance_m or abs(
+            bearing) > 2.0 * self.settings.rotate_until_rad
 
     def _is_stuck(self, pose, time_s):
         mark = self._milestone
         if mark is not None:
             moved = math.hypot(pose[0] - mark[0], pose[1] - mark[1])
             turned = abs(wrap_angle(pose[2] - mark[2]))
-        if mark is None or moved >= self.settings.progress_m or turned >= TURNED_RAD or time_s < mark[3]:
+        if (mark is None or time_s < mark[3] or moved >= self.settings.progress_m
+                or turned >= TURNED_RAD):
             self._milestone = (pose[0], pose[1], pose[2], time_s)
             return False
         return time_s - mark[3] > self.settings.progress_s
@@ -144,8 +151,8 @@ class PathFollower:
         """
         Return (m/s, rad/s) towards the farthest point ahead on the path that the shell can reach.
 
-        In a straight line first: that is the direction to turn to. Then on an arc; where there is none, facing
-        the point makes one.
+        In a straight line first: that is the direction to turn to. Then on an arc; where there is
+        none, facing the point makes one.
         """
         reaches = np.minimum(self._along + CARROT_PARTS * self.settings.lookahead_m, self.length_m)
         carrots = self._at(reaches)
@@ -171,11 +178,13 @@ class PathFollower:
         return self.settings.linear_speed_min, self.settings.turn_gain * facing
 
     def _floors(self, pose, reaches):
-        """Return how close (K,) the way to each point ahead may come to things: as the plan or the robot does now."""
+        """Return how close (K,) the ways ahead may come to things: as the plan or robot does."""
         planned = self._gap(self._at(np.linspace(self._along, reaches[0], ARC_SAMPLES)))
         closest = np.minimum.accumulate(np.append(self._gap(np.asarray(pose[:2])[None]), planned))
-        until = np.searchsorted(np.linspace(self._along, reaches[0], ARC_SAMPLES), reaches, side='left') + 1
-        return np.minimum(closest[np.minimum(until, ARC_SAMPLES)], self._roomy_m) - SHELL_TOLERANCE_M
+        until = np.searchsorted(
+            np.linspace(self._along, reaches[0], ARC_SAMPLES), reaches, side='left') + 1
+        return np.minimum(
+            closest[np.minimum(until, ARC_SAMPLES)], self._roomy_m) - SHELL_TOLERANCE_M
 
     def _gap(self, points):
         if self._clearance is None:
@@ -190,10 +199,11 @@ class PathFollower:
 
     def _turn_rate(self, angle):
         """Return rad/s for a turn in place by ``angle``, which slows down towards its end."""
-        return math.copysign(min(self._top_turn, self.settings.turn_gain * abs(angle) + 0.05), angle)
+        return math.copysign(
+            min(self._top_turn, self.settings.turn_gain * abs(angle) + 0.05), angle)
 
     def _regulate(self, curvature, gap, remaining):
-        """Return (m/s, rad/s): slower in tight arcs, where the gap is small and towards the goal."""
+        """Return (m/s, rad/s): slower in tight arcs, in small gaps and towards the goal."""
         settings = self.settings
         speed = self._top_speed
         if abs(curvature) > 1e-9:
@@ -222,9 +232,10 @@ def _polar(pose, point):
 
 def _arc(pose, distance, bearing):
     """
-    Return ``(points, curvature)`` of the arc that leaves along the nose and ends ``distance`` away at ``bearing``.
+    Return ``(points, curvature)`` of the arc along the nose to a point at a bearing.
 
-    A point nearer than SHORTEST_ARC_M is taken to be that far: up close, a bearing is mostly noise.
+    A point nearer than SHORTEST_ARC_M is taken to be that far: up close, a bearing is mostly
+    noise.
 
     Points (ARC_SAMPLES, 2) in the map; curvature 1/m, left positive (Coulter, 1992).
     """
@@ -235,4 +246,5 @@ def _arc(pose, distance, bearing):
     heading = pose[2] + curvature * along / 2.0
     # The chord to a point of an arc leaves at half the angle turned.
     chord = along * np.sinc(curvature * along / (2.0 * math.pi))
-    return np.stack([pose[0] + chord * np.cos(heading), pose[1] + chord * np.sin(heading)], axis=1), curvature
+    return np.stack(
+        [pose[0] + chord * np.cos(heading), pose[1] + chord * np.sin(heading)], axis=1), curvature

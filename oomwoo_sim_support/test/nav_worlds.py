@@ -1,8 +1,8 @@
-"""Maps and a base for the navigator's tests: mazes with a known narrowest gap, exact clearance, a ramped unicycle."""
+"""Maps and a base for the navigator's tests: mazes, exact clearance, a ramped unicycle."""
 import math
 
 import numpy as np
-from oomwoo_localization.grids import OCCUPIED, OccupancyGrid
+from oomwoo_localization.grids import OccupancyGrid, OCCUPIED
 from oomwoo_localization.robot import load_robot
 
 ROBOT = load_robot()
@@ -27,7 +27,7 @@ def block(grid, x0, y0, x1, y1):
 
 
 def maze(seed, cells_across=5, corridor_m=0.8, wall_m=0.05, resolution=0.025, door_m=0.45):
-    """Return a random spanning-tree maze with thin walls, in which some passages are doors of ``door_m``."""
+    """Return (grid, pitch) of a random maze of thin walls with some doors of ``door_m``."""
     rng = np.random.default_rng(seed)
     pitch = corridor_m + wall_m
     size = cells_across * pitch + wall_m
@@ -41,7 +41,8 @@ def maze(seed, cells_across=5, corridor_m=0.8, wall_m=0.05, resolution=0.025, do
     while stack:
         r, c = stack[-1]
         ways = [(r + dr, c + dc) for dr, dc in ((0, 1), (1, 0), (0, -1), (-1, 0))
-                if 0 <= r + dr < cells_across and 0 <= c + dc < cells_across and (r + dr, c + dc) not in seen]
+                if 0 <= r + dr < cells_across and 0 <= c + dc < cells_across
+                and (r + dr, c + dc) not in seen]
         if not ways:
             stack.pop()
             continue
@@ -95,7 +96,7 @@ class Base:
             self.track.append(self.pose.copy())
 
 
-def drive_to(navigator, base, goal, seconds=200.0, period_s=0.1, delay_s=0.0, bump=None, scan=None):
+def drive_to(navigator, base, goal, seconds=200.0, period_s=0.1, bump=None, scan=None):
     """
     Run a navigator on a base; return the last step and the time, s.
 
@@ -106,7 +107,8 @@ def drive_to(navigator, base, goal, seconds=200.0, period_s=0.1, delay_s=0.0, bu
     while time_s < seconds:
         if scan is not None:
             navigator.see(scan(base.pose), base.pose)
-        step = navigator.step(base.pose, time_s, bump(base.pose) if bump else (False, False), base.linear)
+        step = navigator.step(
+            base.pose, time_s, bump(base.pose) if bump else (False, False), base.linear)
         if step.done:
             return step, time_s
         base.drive(step.linear, step.angular, period_s)

@@ -1,7 +1,9 @@
-"""The navigator as a whole: mazes on a kinematic base, and the simulator's physics with things not in the map."""
+"""The navigator as a whole: in mazes, and on physics with things that no map has."""
 import math
 
-from hypothesis import given, settings as hypothesis_settings, strategies as st
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
 from nav_worlds import Base, block, drive_to, exact_clearance, maze, ROBOT, room
 import numpy as np
 from oomwoo_localization.frames import wrap_angle
@@ -23,7 +25,9 @@ def spot(rng, grid, size):
             return np.array([*point, rng.uniform(-math.pi, math.pi)])
 
 
-@given(seed=st.integers(0, 100_000), door_m=st.sampled_from([0.40, 0.45, 0.55]), period_s=st.sampled_from([0.05, 0.1]))
+@given(
+    seed=st.integers(0, 100_000), door_m=st.sampled_from([0.40, 0.45, 0.55]),
+    period_s=st.sampled_from([0.05, 0.1]))
 @hypothesis_settings(max_examples=30, deadline=None)
 def test_arrives_in_any_maze_without_touching_it(seed, door_m, period_s):
     grid, pitch = maze(seed, cells_across=4, door_m=door_m)
@@ -59,8 +63,10 @@ def test_contacts_make_it_back_off_go_round_and_finally_give_up():
     base = Base((-2.0, 0.0, 0.0))
     # A bar across that the map does not have, its face at x = 0 and open above y = 0.4.
     step, _ = drive_to(
-        navigator, base, (2.0, 0.0, 0.0), bump=lambda p: 2 * [p[0] + RADIUS > 0.0 and p[0] < 0.3 and p[1] < 0.2])
-    assert step.done and (step.error_code, step.recoveries) == (Code.NONE, 2), 'one contact and one new plan'
+        navigator, base, (2.0, 0.0, 0.0),
+        bump=lambda p: 2 * [p[0] + RADIUS > 0.0 and p[0] < 0.3 and p[1] < 0.2])
+    assert step.done and (step.error_code, step.recoveries) == (
+        Code.NONE, 2), 'one contact and one new plan'
     xs = np.array(base.track)[:, 0]
     first = np.argmax(xs + RADIUS > 0.0)
     deepest = first + np.argmax(xs[first:first + 50])
@@ -111,7 +117,7 @@ def test_a_new_goal_forgets_the_old_ones_obstacles_and_bad_goals_leave_none():
 # -- on the simulator's physics ---------------------------------------------------------------
 
 def rehearse(layout, grid, goals, start=None, seed=0):
-    """Drive to the goals one after the other, on the true pose; return (rehearsal, list of last steps, tracks)."""
+    """Drive to one goal after the other on the true pose; return (rehearsal, ends, tracks)."""
     rehearsal = Rehearsal(layout, seed=seed, start=start)
     navigator = Navigator(grid)
     ends, tracks = [], []
@@ -125,7 +131,7 @@ def rehearse(layout, grid, goals, start=None, seed=0):
             steps.append(navigator.step(pose, seen.time_s, (seen.bumper_left, seen.bumper_right)))
             return steps[-1].linear, steps[-1].angular
 
-        tracks.append(rehearsal.run(control, 120.0, watch=lambda *_: steps[-1].done))
+        tracks.append(rehearsal.run(control, 120.0, watch=lambda *_, steps=steps: steps[-1].done))
         ends.append(steps[-1])
     return rehearsal, ends, tracks
 
@@ -151,7 +157,8 @@ def test_across_the_torture_course_without_contact(seed):
     assert sum(track.contacts + track.rear_contacts for track in tracks) == 0
     assert min(track.clearance_m.min() for track in tracks) > 0.01
     final = rehearsal.sim.truth().pose
-    assert math.dist(final[:2], reachable[-1][:2]) < 0.05 and abs(wrap_angle(final[2] - reachable[-1][2])) < 0.1
+    assert math.dist(final[:2], reachable[-1][:2]) < 0.05 and abs(
+        wrap_angle(final[2] - reachable[-1][2])) < 0.1
 
 
 def room_layout(**things):
@@ -159,12 +166,16 @@ def room_layout(**things):
     corners = [[-2, -1.5], [2, -1.5], [2, 1.5], [-2, 1.5]]
     return layout_from_dict({
         'name': 'navigation', 'start': [-1.4, 0.0, 0.0], 'floor': corners,
-        'walls': [{'name': 'room', 'points': corners, 'closed': True, 'thickness': 0.05, 'z': [0, 0.4]}], **things})
+        'walls': [
+            {
+                'name': 'room', 'points': corners, 'closed': True, 'thickness': 0.05,
+                'z': [0, 0.4]}], **things})
 
 
 def test_an_unmapped_box_is_seen_and_passed_without_contact():
     box = {'name': 'box', 'center': [0.0, 0.05], 'size': [0.3, 0.3], 'yaw': 20, 'z': [0, 0.3]}
-    _, ends, tracks = rehearse(room_layout(boxes=[box]), layout_grid(room_layout()), [(1.4, 0.0, 0.0)])
+    _, ends, tracks = rehearse(
+        room_layout(boxes=[box]), layout_grid(room_layout()), [(1.4, 0.0, 0.0)])
     assert ends[0].error_code == Code.NONE and ends[0].recoveries >= 1
     assert tracks[0].contacts == 0
     assert tracks[0].clearance_m.min() > 0.005

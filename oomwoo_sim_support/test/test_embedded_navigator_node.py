@@ -1,4 +1,4 @@
-"""The navigator over DDS: the action's whole life, and what it does when an input is missing or time jumps."""
+"""The navigator over DDS: the action's life, missing inputs, and time that jumps."""
 import math
 import os
 import subprocess
@@ -30,7 +30,7 @@ DOMAIN = 45
 
 
 class World(Node):
-    """A kinematic robot on a map: /clock, tf, scan of an optional box ahead, bumpers; and an action client."""
+    """A kinematic robot on a map, with /clock, tf, scan, bumper, and an action client."""
 
     def __init__(self):
         super().__init__('navigator_test_world')
@@ -59,8 +59,9 @@ class World(Node):
 
     def send_scan(self, ranges):
         """Publish one scan of beams over the front +-45 degrees."""
-        msg = LaserScan(angle_min=-0.785, angle_max=0.785, angle_increment=1.57 / (len(ranges) - 1),
-                        range_min=0.05, range_max=8.0, ranges=[float(r) for r in ranges])
+        msg = LaserScan(
+            angle_min=-0.785, angle_max=0.785, angle_increment=1.57 / (len(ranges) - 1),
+            range_min=0.05, range_max=8.0, ranges=[float(r) for r in ranges])
         msg.header.frame_id = 'base_scan'
         msg.header.stamp = self._stamp()
         self._scan.publish(msg)
@@ -88,7 +89,8 @@ class World(Node):
             tf = TransformStamped(child_frame_id='base_footprint')
             tf.header.frame_id, tf.header.stamp = 'map', self._stamp()
             pose = pose_to_msg(self.pose)
-            tf.transform.translation.x, tf.transform.translation.y = pose.position.x, pose.position.y
+            tf.transform.translation.x = pose.position.x
+            tf.transform.translation.y = pose.position.y
             tf.transform.rotation = pose.orientation
             mount = TransformStamped(child_frame_id='base_scan')
             mount.header.frame_id, mount.header.stamp = 'base_footprint', self._stamp()
@@ -117,7 +119,9 @@ class World(Node):
         goal = NavigateToPose.Goal()
         goal.pose = PoseStamped(pose=pose_to_msg((x, y, yaw)))
         goal.pose.header.frame_id = frame
-        return self.wait(self.client.send_goal_async(goal, lambda msg: self.feedback.append(msg.feedback)), 10.0)
+        return self.wait(
+            self.client.send_goal_async(goal, lambda msg: self.feedback.append(msg.feedback)),
+            10.0)
 
 
 @pytest.fixture(scope='module')
@@ -125,7 +129,8 @@ def node_process():
     """Start the navigator as its own process."""
     env = dict(os.environ, ROS_DOMAIN_ID=str(DOMAIN))
     process = subprocess.Popen(
-        [sys.executable, '-m', 'oomwoo_sim_support.embedded_navigator_node', '--ros-args', '-p', 'use_sim_time:=true',
+        [sys.executable, '-m', 'oomwoo_sim_support.embedded_navigator_node', '--ros-args',
+         '-p', 'use_sim_time:=true',
          '-p', 'patience_s:=8.0'], env=env, stderr=subprocess.PIPE, text=True)
     yield process
     process.terminate()
@@ -194,7 +199,9 @@ def test_reaches_the_goal_with_feedback_and_stops(world):
     assert np.all(np.diff(remaining) < 0.02)
     assert world.feedback[-1].navigation_time.sec >= 3
     assert world.feedback[0].current_pose.header.frame_id == 'map'
-    assert [world.plans[0].poses[-1].pose.position.x, world.plans[0].poses[-1].pose.position.y] == [1.2, 0.5]
+    assert [
+        world.plans[0].poses[-1].pose.position.x,
+        world.plans[0].poses[-1].pose.position.y] == [1.2, 0.5]
     world.run(0.2)
     assert world.commands[-1] == (0.0, 0.0)
     count = len(world.commands)
@@ -240,7 +247,8 @@ def test_unreachable_goals_carry_nav2s_codes(world):
 def test_goal_in_the_robots_frame_is_transformed_and_an_unknown_frame_refused(world):
     world.pose = np.array([0.5, 0.0, math.pi / 2])
     world.run(0.3)
-    assert result_of(world, world.go(0.6, 0.0, 0.0, 'base_footprint'))[0] == GoalStatus.STATUS_SUCCEEDED
+    assert result_of(world, world.go(0.6, 0.0, 0.0, 'base_footprint'))[
+        0] == GoalStatus.STATUS_SUCCEEDED
     assert np.hypot(*(world.pose[:2] - [0.5, 0.6])) < 0.05
     for frame in ('no_such_frame', ''):
         status, result = result_of(world, world.go(1.0, 0.0, 0.0, frame))
@@ -256,7 +264,8 @@ def test_stands_while_the_transform_is_stale_and_gives_up_after_its_patience(wor
     handle = world.go(2.0, 0.0)
     assert world.run(10.0, lambda: world.command[0] > 0.2)
     world.send_tf = False
-    assert world.run(4.0, lambda: world.command == (0.0, 0.0)), 'zero velocity soon after the last pose'
+    assert world.run(
+        4.0, lambda: world.command == (0.0, 0.0)), 'zero velocity soon after the last pose'
     world.send_tf = True
     assert world.run(4.0, lambda: world.command[0] > 0.2), 'and on when it is back'
     world.send_tf = False
@@ -273,7 +282,8 @@ def test_a_contact_makes_it_back_off_and_go_round(world):
     world.press(False)
     assert world.run(5.0, lambda: world.command[0] < -0.05)
     assert result_of(world, handle)[0] == GoalStatus.STATUS_SUCCEEDED
-    assert max(f.number_of_recoveries for f in world.feedback) == 2     # the contact and the plan round it
+    # the contact and the plan round it
+    assert max(f.number_of_recoveries for f in world.feedback) == 2
     assert len(world.plans) == 2
 
 
@@ -304,7 +314,10 @@ def test_clock_jumping_back_ends_the_goal_and_the_next_one_works(world):
 
 def test_a_bad_parameter_is_refused_by_name(graph):
     done = subprocess.run(
-        [sys.executable, '-m', 'oomwoo_sim_support.embedded_navigator_node', '--ros-args', '-p', 'lookahead_m:=-1.0'],
-        env=dict(os.environ, ROS_DOMAIN_ID=str(DOMAIN)), capture_output=True, text=True, timeout=20)
+        [
+            sys.executable, '-m', 'oomwoo_sim_support.embedded_navigator_node', '--ros-args', '-p',
+            'lookahead_m:=-1.0'],
+        env=dict(os.environ, ROS_DOMAIN_ID=str(DOMAIN)), capture_output=True, text=True,
+        timeout=20)
     assert done.returncode == 2
     assert 'lookahead_m' in done.stderr and 'Traceback' not in done.stderr

@@ -48,12 +48,14 @@ def test_booleans_and_numbers_are_named_when_they_are_none():
 
 
 def test_files_by_path_by_name_and_by_name_without_suffix(tmp_path, monkeypatch):
-    monkeypatch.setattr(launch_choices, 'get_package_share_directory', lambda package: str(tmp_path))
+    monkeypatch.setattr(
+        launch_choices, 'get_package_share_directory', lambda package: str(tmp_path))
     (tmp_path / 'maps').mkdir()
     there = tmp_path / 'maps' / 'house.yaml'
     there.write_text('x')
     for value in ('house', 'house.yaml', str(there)):
         assert find_file('map', value, 'some_package', 'maps', '.yaml') == str(there)
     for value in ('barn', ''):
-        with pytest.raises(LaunchError, match=f'map:={value}: no such file; some_package has house.yaml'):
+        says = f'map:={value}: no such file; some_package has house.yaml'
+        with pytest.raises(LaunchError, match=says):
             find_file('map', value, 'some_package', 'maps', '.yaml')

@@ -27,12 +27,12 @@ def command(*parameters):
 
 @pytest.fixture(scope='module')
 def served(tmp_path_factory):
-    """Start the server on a map; return (node of the test, list of maps received, grid, folder)."""
+    """Start the server on a map; return (node, maps received, grid, folder)."""
     folder = tmp_path_factory.mktemp('maps')
     grid = block(room(3.0, 2.0, origin=(1.0, -2.0, 0.3)), 1.2, -1.2, 1.4, -1.1)
     path, _ = save_map(grid, folder / 'first.yaml')
     save_map(room(1.0, 1.0), folder / 'second.yaml')
-    line, env = command(f'map:={path}')
+    line, env = command(f'yaml_filename:={path}')
     process = subprocess.Popen(line, env=env)
     rclpy.init(domain_id=DOMAIN)
     node = Node('map_server_test')
@@ -66,24 +66,29 @@ def test_a_latecomer_gets_the_map_as_it_is_in_the_file(served):
     assert msg.header.frame_id == 'map'
     found = grid_from_msg(msg)
     np.testing.assert_array_equal(found.cells, grid.cells)
-    np.testing.assert_allclose([found.resolution, *found.origin], [grid.resolution, *grid.origin], atol=1e-6)
+    np.testing.assert_allclose(
+        [found.resolution, *found.origin], [grid.resolution, *grid.origin], atol=1e-6)
     assert call(node, GetMap, 'map_server/map', GetMap.Request()).map == msg
 
 
 def test_another_map_can_be_loaded_and_a_bad_one_leaves_the_one_before(served):
     node, received, _, folder = served
-    answer = call(node, LoadMap, 'map_server/load_map', LoadMap.Request(map_url=f'file://{folder}/second.yaml'))
+    answer = call(
+        node, LoadMap, 'map_server/load_map',
+        LoadMap.Request(map_url=f'file://{folder}/second.yaml'))
     assert answer.result == LoadMap.Response.RESULT_SUCCESS and answer.map.info.width == 40
     (folder / 'broken.yaml').write_text('image: first.pgm\nresolution: 0\norigin: [0, 0, 0]\n')
     for name, result in (('none.yaml', LoadMap.Response.RESULT_MAP_DOES_NOT_EXIST),
                          ('broken.yaml', LoadMap.Response.RESULT_INVALID_MAP_METADATA)):
-        answer = call(node, LoadMap, 'map_server/load_map', LoadMap.Request(map_url=str(folder / name)))
+        answer = call(
+            node, LoadMap, 'map_server/load_map', LoadMap.Request(map_url=str(folder / name)))
         assert answer.result == result
     assert call(node, GetMap, 'map_server/map', GetMap.Request()).map.info.width == 40
 
 
 @pytest.mark.parametrize('parameters, says', [
-    ((), 'parameter map'), (('map:=/nowhere/house.yaml',), '/nowhere/house.yaml: cannot be read')])
+    ((), 'parameter yaml_filename'),
+    (('yaml_filename:=/nowhere/house.yaml',), '/nowhere/house.yaml: cannot be read')])
 def test_without_a_map_it_says_which_and_ends(parameters, says):
     line, env = command(*parameters)
     done = subprocess.run(line, env=env, capture_output=True, text=True, timeout=60)

@@ -1,11 +1,18 @@
-"""The follower on given paths: what it must not cut, when it turns, how it ends, when it gives up."""
+"""The follower on given paths: what it must not cut, how it ends, when it gives up."""
 import math
 
-from hypothesis import given, settings as hypothesis_settings, strategies as st
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
 from nav_worlds import Base, block, exact_clearance, ROBOT, room
 import numpy as np
 from oomwoo_localization.frames import wrap_angle
-from oomwoo_sim_support.embedded_navigator import Code, GridPlanner, NavigatorSettings, PathFollower
+from oomwoo_sim_support.embedded_navigator import (
+    Code,
+    GridPlanner,
+    NavigatorSettings,
+    PathFollower,
+)
 from oomwoo_sim_support.grid_planner import resample
 import pytest
 
@@ -23,7 +30,8 @@ def follow(follower, base, seconds=120.0, period_s=0.1):
 
 
 def test_a_u_turn_round_the_end_of_a_thin_wall_is_followed_round_it():
-    # The two legs of the path are 0.5 m apart: the later one is always within reach of a 40 cm carrot.
+    # The two legs of the path are 0.5 m apart: the later one is always within reach of a 40 cm
+    # carrot.
     grid = block(room(), -0.025, -3.0, 0.025, 1.0)
     planner = GridPlanner(grid)
     path = planner.plan((-0.25, -1.5), (0.25, -1.5))
@@ -45,7 +53,7 @@ def test_a_u_turn_round_the_end_of_a_thin_wall_is_followed_round_it():
     assert np.all(np.diff(along) >= 0.0) and along[-1] > follower.length_m - 0.1
     assert exact_clearance(grid, track[::5, :2]).min() > ROBOT.body.radius + 0.02
     crossing = track[np.flatnonzero(np.diff(np.sign(track[:, 0])))[0], 1]
-    assert crossing > 1.15, 'beyond the wall\'s end and not through it'
+    assert crossing > 1.15, "beyond the wall's end and not through it"
     assert math.dist(track[-1, :2], goal[:2]) < 0.05
 
 
@@ -62,7 +70,7 @@ def test_a_path_behind_is_turned_to_on_the_spot():
 
 @given(angle=st.floats(-3.1, 3.1), goal_yaw=st.floats(-3.1, 3.1), distance=st.floats(0.06, 3.0))
 @hypothesis_settings(max_examples=40, deadline=None)
-def test_arrives_within_tolerance_without_overshoot_and_within_the_limits(angle, goal_yaw, distance):
+def test_arrives_within_tolerance_without_overshoot(angle, goal_yaw, distance):
     settings = NavigatorSettings()
     end = distance * np.array([math.cos(angle), math.sin(angle)])
     follower = PathFollower(settings)
@@ -101,7 +109,9 @@ def test_slower_in_bends_and_beside_things_than_in_the_open():
 def test_standing_still_is_given_up_after_the_time_that_is_set_and_not_before():
     follower = PathFollower(NavigatorSettings(progress_s=4.0))
     follower.set_path([[0.0, 0.0], [2.0, 0.0]], (2.0, 0.0, 0.0))
-    codes = {t: follower.step(np.array([0.05 * math.sin(t), 0.0, 0.0]), t).error_code for t in np.arange(0, 6, 0.25)}
+    codes = {
+        t: follower.step(np.array([0.05 * math.sin(t), 0.0, 0.0]), t).error_code
+        for t in np.arange(0, 6, 0.25)}
     assert {t for t, code in codes.items() if code} == {t for t in codes if t > 4.0}
     assert set(codes.values()) == {Code.NONE, Code.FAILED_TO_MAKE_PROGRESS}
 
@@ -109,7 +119,9 @@ def test_standing_still_is_given_up_after_the_time_that_is_set_and_not_before():
 def test_what_is_no_path_is_refused():
     follower = PathFollower()
     assert follower.step(np.zeros(3), 0.0).error_code == Code.INVALID_PATH
-    for path, goal in (([], (0, 0, 0)), ([[0.0, math.nan]], (0, 0, 0)), ([[0.0, 0.0]], (0, 0, math.inf))):
+    origin = (0.0, 0.0, 0.0)
+    bad = ([], origin), ([[0.0, math.nan]], origin), ([[0.0, 0.0]], (0.0, 0.0, math.inf))
+    for path, goal in bad:
         with pytest.raises(ValueError, match='no path'):
             follower.set_path(path, goal)
 
