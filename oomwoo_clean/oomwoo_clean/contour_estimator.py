@@ -22,8 +22,8 @@ _FEWEST_GAP_BEAMS = 3                  # ... but not for fewer beams than this
 _SMOOTH_RAD = math.radians(2.0)
 _BEHIND_RAD, _AHEAD_RAD = math.radians(-170.0), math.radians(20.0)
 _BEARING_CHECK_RAD = math.radians(45.0)
-# Of the noise of a beam: how far below the surface the nearest of the averaged points lies at most,
-# in 49 of 50 scans of a wall. Beyond it the surface does come that near.
+# The nearest of the averaged points lies below a wall by up to this share of a beam's noise, in 49
+# of 50 scans. Nearer than that, and the surface does come so near.
 _NEAREST_IS_LOW = 1.2
 
 
@@ -274,10 +274,10 @@ def von_neumann_ratio(values):
 
 
 def _noise(values):
-    """Return the standard deviation that differences of neighbours show, whatever the shape."""
-    # The mean absolute difference of two normal values is 2 / sqrt(pi) standard deviations.
-    difference = float(np.abs(values[1:] - values[:-1]).sum()) / (len(values) - 1)
-    return 0.5 * math.sqrt(math.pi) * difference
+    """Return the standard deviation of values (N >= 3,) about lines through neighbours."""
+    bend = values[2:] - 2.0 * values[1:-1] + values[:-2]
+    # A normal value's mean absolute deviation is sqrt(2 / pi); a bend has sqrt(6) of a value's.
+    return float(np.abs(bend).sum()) / len(bend) * math.sqrt(math.pi / 12.0)
 
 
 def _protrusion(points, heights, noise, distance, bearing, patch_m):
