@@ -1,7 +1,7 @@
 """
 Where the robot is, from scan to scan: odometry predicts, the scan corrects, and both count by how sure they are.
 
-An iterated filter on the plane pose. The prediction's covariance grows with the motion (Thrun, Burgard and
+An iterated filter on the plane pose and on how far behind the map's drawn surfaces the real ones lie. The prediction's covariance grows with the motion (Thrun, Burgard and
 Fox, 2005, section 5.4); the scan is matched with the prediction as its prior (:mod:`.scan_matcher`), so that a
 direction that the scan leaves free stays with odometry. A scan that fits badly there, as after a slip, is searched for
 in a wider window; one that fits nowhere near is not believed, and the pose rides on odometry.
@@ -33,6 +33,8 @@ class LocalizerSettings(MatcherSettings):
         0.03, 'its error of the heading when the turn rate changes: wheels slip, the body coasts on', 'rad per rad/s',
         0.0, 1.0)
     drift_still_m: float = setting(0.002, 'error of the place between two scans in any case', 'm', 1e-4, 0.1)
+    offset_drift_m: float = setting(
+        0.0002, 'change between two scans of how far real surfaces lie behind drawn ones', 'm', 0.0, 0.1)
     drift_still_deg: float = setting(0.15, 'error of the heading between two scans in any case', 'deg', 0.01, 5.0)
     search_sigmas: float = setting(3.0, 'half width of the searched window, in sigmas of the prediction', '', 1.0, 6.0)
     most_search_m: float = setting(0.5, 'half width of the window at most', 'm', 0.05, 2.0)
@@ -57,7 +59,8 @@ class Localization:
     ``pose`` (3,) of the base in the map and its ``covariance`` (3, 3); ``predicted`` (3,) by odometry alone;
     ``score`` 0..1 how close the beams' ends lie to walls, ``matched_share`` 0..1 how many of ``beams`` do. ``state`` is
     TRACKED, RECAPTURED (found in the wider window), ODOMETRY (the scan fits nowhere near) or BLIND (too
-    few returns). ``map_from_odom`` (3,) is the correction to publish; ``runtime_s`` wall seconds.
+    few returns). ``map_from_odom`` (3,) is the correction to publish, ``surface_offset_m`` how far behind drawn
+    surfaces the real ones were found, ``runtime_s`` wall seconds.
     """
 
     pose: np.ndarray
@@ -68,6 +71,7 @@ class Localization:
     beams: int
     state: str
     map_from_odom: np.ndarray
+    surface_offset_m: float
     runtime_s: float
 
 
@@ -78,14 +82,28 @@ class ScanLocalizer:
         """Prepare a map; raises :class:`~oomwoo_localization.grids.GridError` for one that is of no use."""
         self.settings = check_settings(settings or LocalizerSettings())
         self.robot = robot
-        self.pose = self.covariance = self._odom = None
+        self.pose = self._covariance = self._odom = self._time_s = None
         self._turn_rate = 0.0
-        self._time_s = None
         self.set_map(grid)
 
     def set_map(self, grid):
         """Take another map, in the same frame; the pose stays."""
         self._matcher = ScanMatcher(grid, self.settings)
+        self._offset_m = 0.0
+        if self._covariance is not None:
+            self._covariance = self._with_offset(self.covariance)
+
+    @property
+    def covariance(self):
+        """Return the pose's covariance (3, 3) in the map, None without a pose."""
+        return None if self._covariance is None else self._covariance[:3, :3]
+
+    def _with_offset(self, covariance):
+        """Return (4, 4) of a pose's covariance and an offset that no scan has shown yet."""
+        whole = np.zeros((4, 4))
+        whole[:3, :3] = covariance
+        whole[3, 3] = self._matcher.offset_std_m ** 2
+        return whole
 
     @property
     def grid(self):
@@ -115,7 +133,10 @@ class ScanLocalizer:
         if covariance.shape != (3, 3) or not np.isfinite(covariance).all() or (
                 np.linalg.eigvalsh((covariance + covariance.T) / 2)[0] < -1e-9):
             raise ValueError(f'not a covariance of (x, y, yaw): {covariance}')
-        self.pose, self.covariance = pose, (covariance + covariance.T) / 2 + least
+        known = None if self._covariance is None else self._covariance[3, 3]
+        self.pose, self._covariance = pose, self._with_offset((covariance + covariance.T) / 2 + least)
+        if known is not None:
+            self._covariance[3, 3] = known
         self._odom = None if odom_pose is None else np.asarray(odom_pose, dtype=float)
         self._time_s = None
 
@@ -142,13 +163,13 @@ class ScanLocalizer:
         else:
             match, state = self._correct(points, predicted, covariance)
         if state in (TRACKED, RECAPTURED):
-            self.pose, self.covariance = match.pose, match.covariance
+            self.pose, self._covariance, self._offset_m = match.pose, match.covariance, match.offset_m
         else:
-            self.pose, self.covariance = predicted, covariance
+            self.pose, self._covariance = predicted, covariance
         self._odom, self._time_s = odom_pose, time_s
         return Localization(
             self.pose, self.covariance, predicted, match.score if match else 0.0, match.share if match else 0.0,
-            len(points), state, compose(self.pose, inverse(odom_pose)), time.perf_counter() - began)
+            len(points), state, compose(self.pose, inverse(odom_pose)), self._offset_m, time.perf_counter() - began)
 
     # -- steps ------------------------------------------------------------------------------
 
@@ -170,13 +191,15 @@ class ScanLocalizer:
             settings.drift_along * length + settings.drift_still_m,
             settings.drift_across * length + settings.drift_still_m,
             settings.drift_turn * turned + settings.drift_heading * length + settings.slip_turn * jerk
-            + math.radians(settings.drift_still_deg)])
+            + math.radians(settings.drift_still_deg),
+            settings.offset_drift_m])
         predicted = compose(self.pose, motion)
         dx, dy = predicted[:2] - self.pose[:2]
-        carried = np.array([[1.0, 0.0, -dy], [0.0, 1.0, dx], [0.0, 0.0, 1.0]])
+        carried, turn = np.eye(4), np.eye(4)
+        carried[:2, 2] = -dy, dx
         c, s = math.cos(self.pose[2]), math.sin(self.pose[2])
-        turn = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
-        return predicted, carried @ self.covariance @ carried.T + (turn * std ** 2) @ turn.T
+        turn[:2, :2] = [[c, -s], [s, c]]
+        return predicted, carried @ self._covariance @ carried.T + (turn * std ** 2) @ turn.T
 
     def _correct(self, points, predicted, covariance):
         """Return the match and the state that it leaves the localizer in."""
@@ -184,12 +207,12 @@ class ScanLocalizer:
         std = np.sqrt(np.diag(covariance))
         reach = (min(settings.search_sigmas * max(std[:2]), settings.most_search_m),
                  min(settings.search_sigmas * std[2], math.radians(settings.most_search_deg)))
-        match = self._matcher.match(points, predicted, covariance, reach)
+        match = self._matcher.match(points, predicted, self._offset_m, covariance, reach)
         if match.share >= settings.good_share:
             return match, TRACKED
         capture = (settings.capture_m, math.radians(settings.capture_deg))
-        loose = covariance + np.diag([(capture[0] / 2) ** 2] * 2 + [(capture[1] / 2) ** 2])
-        wider = self._matcher.match(points, predicted, loose, capture)
+        loose = covariance + np.diag([(capture[0] / 2) ** 2] * 2 + [(capture[1] / 2) ** 2, 0.0])
+        wider = self._matcher.match(points, predicted, self._offset_m, loose, capture)
         if wider.share >= max(settings.good_share, match.share + settings.capture_gain):
             return wider, RECAPTURED
         return match, TRACKED if match.share >= settings.least_share else ODOMETRY
