@@ -8,6 +8,7 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.substitutions import FindPackageShare
 from oomwoo_sim_support.generate import map_file_for
+from oomwoo_sim_support.layout import load_layout
 
 ARGUMENTS = (
     ('world', 'contour_torture', 'world of the suite, or path of a layout file'),
@@ -19,7 +20,7 @@ ARGUMENTS = (
     ('odom_source', 'robot_wheels', 'robot_wheels or ground_truth'),
     ('sim', 'auto', 'auto, embedded or gazebo'),
     ('nav', 'auto', 'auto, embedded or nav2'),
-    ('localizer', 'auto', 'auto or truth'),
+    ('localizer', 'auto', 'auto, scan or truth'),
     ('real_time_factor', '5.0', 'simulation speed wanted; 0: as fast as it goes'),
     ('command_wait_s', '0.1', 'wall time that the clock waits for whoever drives to answer a scan [s]'),
     ('seed', '0', 'of all simulated noise'),
@@ -35,6 +36,9 @@ NAVIGATION = ('x_pose', 'y_pose', 'yaw', 'use_sim_time', 'nav', 'localizer')
 def _start(context):
     value = {name: LaunchConfiguration(name).perform(context) for name, _, _ in ARGUMENTS}
     chosen_map = value['map'] or str(map_file_for(value['world'], value['output_dir']))
+    # Whoever puts the robot down knows where; from then on the localizer has to.
+    for name, at in zip(('x_pose', 'y_pose', 'yaw'), load_layout(value['world']).start):
+        value[name] = value[name] or str(at)
 
     def include(package, file, arguments):
         return IncludeLaunchDescription(

@@ -6,15 +6,15 @@ from launch_ros.actions import Node
 from oomwoo_sim_support.launch_choices import choose, find_file, is_true, LaunchError, number
 
 ARGUMENTS = (
-    ('x_pose', '0.0', 'start in the map [m], for a localizer that has to be told'),
-    ('y_pose', '0.0', 'start in the map [m], for a localizer that has to be told'),
-    ('yaw', '0.0', 'start heading in the map [rad], for a localizer that has to be told'),
+    ('x_pose', '', 'start in the map [m]; all three empty: told later on /initialpose'),
+    ('y_pose', '', 'start in the map [m]'),
+    ('yaw', '', 'start heading in the map [rad]'),
     (
         'map', 'contour_torture.yaml',
         'map file, or the name of one that oomwoo_sim_support carries'),
     ('use_sim_time', 'true', 'take the time from /clock'),
     ('nav', 'auto', 'auto, embedded or nav2'),
-    ('localizer', 'auto', 'auto or truth'),
+    ('localizer', 'auto', 'auto, scan or truth'),
     ('namespace', '', 'namespace of all of it, tf included'),
 )
 NAVIGATORS = {
@@ -23,14 +23,18 @@ NAVIGATORS = {
         'nav2_lifecycle_manager', 'nav2_map_server', 'nav2_regulated_pure_pursuit_controller'),
     'embedded': (),
 }
-LOCALIZERS = {'truth': ()}
-TRUTH = "map -> odom comes from the simulator's /odom_truth: a stand-in until there is a localizer"
+STAND_INS = 'oomwoo_sim_support'
+LOCALIZERS = {'scan': (), 'truth': ()}
+SAYS = {
+    'scan': 'map -> odom from matching every scan with the map',
+    'truth': "map -> odom is the simulator's /odom_truth: a stand-in, nothing is localized",
+}
 
 
 def _start(context):
     value = {name: LaunchConfiguration(name).perform(context).strip() for name, _, _ in ARGUMENTS}
-    for name in ('x_pose', 'y_pose', 'yaw'):
-        number(name, value[name] or '0.0')
+    start = {
+        name: number(name, value[name]) for name in ('x_pose', 'y_pose', 'yaw') if value[name]}
     sim_time = {'use_sim_time': is_true('use_sim_time', value['use_sim_time'])}
     map_file = find_file('map', value['map'], 'oomwoo_sim_support', 'maps', '.yaml')
     navigator, navigator_line = choose('nav', value['nav'], NAVIGATORS)
@@ -38,19 +42,21 @@ def _start(context):
     if navigator == 'nav2' and value['namespace']:
         raise LaunchError('namespace: nav:=nav2 is not set up for one yet')
     navigation = _nav2(map_file, sim_time) if navigator == 'nav2' else [
-        _ours('map_server', value['namespace'], [sim_time, {'yaml_filename': map_file}]),
-        _ours('embedded_navigator', value['namespace'], [sim_time])]
+        _ours(STAND_INS, 'map_server', value['namespace'], [sim_time, {'yaml_filename': map_file}]),
+        _ours(STAND_INS, 'embedded_navigator', value['namespace'], [sim_time])]
     return [
         LogInfo(msg=navigator_line),
-        LogInfo(msg=f'{localizer_line}: {TRUTH}'),
-        _ours(f'{localizer}_localizer', value['namespace'], [sim_time]),
+        LogInfo(msg=f'{localizer_line}: {SAYS[localizer]}'),
+        _ours(STAND_INS, 'truth_localizer', value['namespace'], [sim_time])
+        if localizer == 'truth' else
+        _ours('oomwoo_localization', 'scan_localizer', value['namespace'], [sim_time, start]),
         *navigation,
     ]
 
 
-def _ours(executable, namespace, parameters):
+def _ours(package, executable, namespace, parameters):
     return Node(
-        package='oomwoo_sim_support', executable=executable, name=executable, namespace=namespace,
+        package=package, executable=executable, name=executable, namespace=namespace,
         output='screen', parameters=parameters,
         remappings=[('/tf', 'tf'), ('/tf_static', 'tf_static')] if namespace else [])
 

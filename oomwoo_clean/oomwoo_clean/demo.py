@@ -32,7 +32,7 @@ def parse_arguments(argv=None):
     parser.add_argument('--seed', type=int, default=0, help='of all simulated noise')
     parser.add_argument('--out', type=Path, default=Path('out'), help='folder for picture, recording, report and log')
     parser.add_argument('--timeout', type=float, default=900.0, metavar='S', help='give up after this wall time')
-    parser.add_argument('--localizer', default='auto', help='auto or truth')
+    parser.add_argument('--localizer', default='auto', help='auto, scan or truth')
     return parser.parse_args(argv)
 
 

@@ -41,13 +41,32 @@ def executables(nodes):
     return {(node.node_package, node.node_executable) for node in nodes}
 
 
-def test_on_a_bare_machine_auto_is_the_embedded_navigator_and_truth_and_says_so():
+def test_on_a_bare_machine_auto_is_the_embedded_navigator_and_the_scan_localizer():
     lines, nodes = start(map='test_room')
     assert executables(nodes) == {
-        ('oomwoo_sim_support', name)
-        for name in ('map_server', 'embedded_navigator', 'truth_localizer')}
+        ('oomwoo_sim_support', 'map_server'), ('oomwoo_sim_support', 'embedded_navigator'),
+        ('oomwoo_localization', 'scan_localizer')}
     assert lines[0].startswith('nav: embedded (auto; for nav2, nav2_controller')
-    assert lines[1].startswith('localizer: truth (auto)') and 'stand-in' in lines[1]
+    assert lines[1].startswith('localizer: scan (auto)') and 'every scan' in lines[1]
+
+
+def test_truth_in_place_of_a_localizer_only_when_asked_for_and_says_so():
+    lines, nodes = start(map='test_room', localizer='truth')
+    assert ('oomwoo_sim_support', 'truth_localizer') in executables(nodes)
+    assert ('oomwoo_localization', 'scan_localizer') not in executables(nodes)
+    assert lines[1].startswith('localizer: truth: ') and 'stand-in' in lines[1]
+
+
+@pytest.mark.parametrize('given, told', [
+    ({}, {}), ({'x_pose': '-2.6', 'y_pose': '-2.77'}, {'x_pose': -2.6, 'y_pose': -2.77})])
+def test_the_localizer_is_told_the_start_that_was_given_and_nothing_else(given, told):
+    _, nodes = start(map='test_room', **given)
+    localizer = next(node for node in nodes if node.node_executable == 'scan_localizer')
+    parameters = {}
+    for entry in localizer._Node__parameters:
+        parameters |= {key[0].text: value for key, value in entry.items()}
+    parameters.pop('use_sim_time')
+    assert parameters == told
 
 
 def test_with_nav2_installed_auto_takes_it_with_our_parameters(monkeypatch):
@@ -65,7 +84,7 @@ def test_with_nav2_installed_auto_takes_it_with_our_parameters(monkeypatch):
 @pytest.mark.parametrize('argument, value, says', [
     ('nav', 'nav2', 'nav:=nav2: not installed: nav2_controller'),
     ('nav', 'move_base', 'nav:=move_base: is none of auto, nav2, embedded'),
-    ('localizer', 'amcl', 'localizer:=amcl: is none of auto, truth'),
+    ('localizer', 'amcl', 'localizer:=amcl: is none of auto, scan, truth'),
     ('map', 'nowhere', 'map:=nowhere: no such file; oomwoo_sim_support has .*test_room.yaml'),
     ('use_sim_time', 'perhaps', 'use_sim_time:=perhaps: is neither true nor false'),
     ('x_pose', 'left', 'x_pose:=left: is not a number'),
