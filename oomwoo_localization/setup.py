@@ -9,7 +9,7 @@ PACKAGE = 'oomwoo_localization'
 def data(*folders):
     """Return (target, files) pairs for the package's data folders."""
     share = f'share/{PACKAGE}'
-    return [(f'{share}/{folder}', [f for f in glob(f'{folder}/*')]) for folder in folders]
+    return [(f'{share}/{folder}', glob(f'{folder}/*')) for folder in folders]
 
 
 setup(
@@ -26,7 +26,9 @@ setup(
     zip_safe=True,
     maintainer='OOMWOO maintainers',
     maintainer_email='maintainers@oomwoo.example',
-    description='Robot facts, frames, scans and occupancy grids; localization that knows when it is lost.',
+    description=(
+        'Robot facts, frames, scans and occupancy grids; '
+        'localization that knows when it is lost.'),
     license='Apache-2.0',
     entry_points={'console_scripts': [
         'global_relocalizer = oomwoo_localization.global_relocalizer_node:main',

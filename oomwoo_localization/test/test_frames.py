@@ -35,7 +35,8 @@ def test_wrapping_keeps_the_direction_within_a_half_turn(angle):
 
 
 def test_wrapping_takes_arrays_and_puts_pi_at_the_lower_end():
-    assert wrap_angle(np.array([0.0, 3 * math.pi, -math.pi])) == pytest.approx([0.0, -math.pi, -math.pi])
+    assert wrap_angle(np.array([0.0, 3 * math.pi, -math.pi])) == pytest.approx(
+        [0.0, -math.pi, -math.pi])
 
 
 def test_a_known_composition():
@@ -67,11 +68,12 @@ def test_points_go_through_two_poses_as_through_their_composition(a, b, point):
 def test_plane_poses_agree_with_matrices_and_quaternions(pose, point):
     x, y, yaw = pose
     euler = matrix_from_xyzrpy(x, y, 0.3, yaw=yaw)
-    assert matrix_from_quaternion(x, y, 0.3, *quaternion_from_yaw(yaw)) == pytest.approx(euler, abs=1e-9)
-    assert (euler @ [*point, 0, 1])[:2] == pytest.approx(transform_points(pose, [point])[0], abs=1e-9)
-    assert math.remainder(yaw_from_quaternion(*quaternion_from_yaw(yaw)) - yaw, math.tau) == pytest.approx(
-        0, abs=1e-9
-    )
+    quaternion = quaternion_from_yaw(yaw)
+    assert matrix_from_quaternion(x, y, 0.3, *quaternion) == pytest.approx(euler, abs=1e-9)
+    assert (euler @ [*point, 0, 1])[:2] == pytest.approx(
+        transform_points(pose, [point])[0], abs=1e-9)
+    error = math.remainder(yaw_from_quaternion(*quaternion) - yaw, math.tau)
+    assert error == pytest.approx(0, abs=1e-9)
 
 
 @given(angles, angles, angles)
@@ -86,7 +88,8 @@ def test_roll_pitch_and_yaw_turn_about_fixed_axes_in_that_order(roll, pitch, yaw
 
     expected = about(2, yaw) @ about(1, pitch) @ about(0, roll)
     matrix = matrix_from_xyzrpy(1, 2, 3, roll, pitch, yaw)
-    assert matrix[:3, :3] == pytest.approx(expected, abs=1e-9) and matrix[:3, 3].tolist() == [1, 2, 3]
+    assert matrix[:3, :3] == pytest.approx(expected, abs=1e-9)
+    assert matrix[:3, 3].tolist() == [1, 2, 3]
 
 
 @given(st.floats(1e-3, 1e3), angles)

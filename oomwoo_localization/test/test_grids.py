@@ -1,4 +1,4 @@
-"""Grid coordinates under any origin, distances to obstacles and along the floor against slow references."""
+"""Grid coordinates under any origin; both kinds of distance against slow references."""
 import heapq
 import math
 
@@ -21,7 +21,8 @@ def grid(cells, resolution=0.05, origin=(0.0, 0.0, 0.0)):
 
 def test_row_zero_is_at_the_origin_and_cells_are_known_by_their_centres():
     two = grid(np.zeros((4, 6)), 0.5, (1.0, 2.0, 0.0))
-    assert two.cells_to_points([[0, 0], [3, 5]]) == pytest.approx(np.array([[1.25, 2.25], [3.75, 3.75]]))
+    assert two.cells_to_points([[0, 0], [3, 5]]) == pytest.approx(
+        np.array([[1.25, 2.25], [3.75, 3.75]]))
     assert two.points_to_cells([[1.25, 2.25]]) == pytest.approx(np.array([[0.0, 0.0]]))
 
 
@@ -44,7 +45,8 @@ def test_cells_and_points_are_inverse_for_any_origin(origin, resolution, cells):
     assert spread == pytest.approx(steps * resolution, abs=1e-6)
 
 
-@given(origins, st.integers(0, 6), st.integers(0, 8), st.floats(-0.49, 0.49), st.floats(-0.49, 0.49))
+@given(
+    origins, st.integers(0, 6), st.integers(0, 8), st.floats(-0.49, 0.49), st.floats(-0.49, 0.49))
 def test_lookup_takes_the_cell_that_holds_the_point(origin, row, column, up, right):
     numbered = grid(np.arange(63).reshape(7, 9) - 1, 0.1, origin)
     point = numbered.cells_to_points([[row + up, column + right]])
@@ -94,7 +96,8 @@ def slow_floor_distances(passable, resolution, starts):
                 if not (0 <= there[0] < passable.shape[0] and 0 <= there[1] < passable.shape[1]):
                     continue
                 if passable[there] and passable[row, there[1]] and passable[there[0], column]:
-                    heapq.heappush(queue, (length + math.hypot(d_row, d_column) * resolution, there))
+                    step = math.hypot(d_row, d_column) * resolution
+                    heapq.heappush(queue, (length + step, there))
     return best
 
 
@@ -127,7 +130,8 @@ def test_predecessors_lead_back_to_a_start_by_steps_that_add_up(passable, data):
 def test_the_way_round_a_wall_is_long_and_a_diagonal_crack_is_shut():
     floor = np.ones((5, 5), dtype=bool)
     floor[:4, 2] = False
-    assert floor_distances(floor, 0.1, [(0, 0)])[0, 4] == pytest.approx(0.1 * (8 + 2 * math.sqrt(2)))
+    assert floor_distances(floor, 0.1, [(0, 0)])[0, 4] == pytest.approx(
+        0.1 * (8 + 2 * math.sqrt(2)))
     crack = np.array([[True, False], [False, True]])
     assert floor_distances(crack, 0.1, [(0, 0)])[1, 1] == math.inf
 
@@ -142,7 +146,10 @@ def test_a_blocked_start_reaches_nothing():
     (OccupancyGrid(np.zeros((0, 5), dtype=np.int8), 0.05), 'is empty'),
     (OccupancyGrid(np.zeros(5, dtype=np.int8), 0.05), 'is empty'),
     (OccupancyGrid(np.zeros((2, 2), dtype=np.int8), 0.0), 'resolution must be greater than zero'),
-    (OccupancyGrid(np.zeros((2, 2), dtype=np.int8), math.nan), 'resolution must be greater than zero'),
+    (
+        OccupancyGrid(np.zeros((2, 2), dtype=np.int8), math.nan),
+        'resolution must be greater than zero',
+    ),
     (OccupancyGrid(np.zeros((2, 2), dtype=np.int8), 0.05, (0.0, math.nan, 0.0)), 'origin is'),
     (OccupancyGrid(np.full((2, 2), -1, dtype=np.int8), 0.05), 'every cell is unknown')])
 def test_a_map_with_nothing_to_work_with_is_refused(broken, words):

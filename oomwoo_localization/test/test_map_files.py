@@ -1,4 +1,4 @@
-"""Map files read as nav2_map_server reads them, and refused by file and field when they are broken."""
+"""Map files read as nav2_map_server reads them; broken ones refused by file and field."""
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
@@ -23,7 +23,8 @@ def write(folder, pixels=SIX, **changes):
     fields = {'image': name, 'resolution': 0.05, 'origin': [-1.0, -2.0, 0.5], 'negate': 0,
               'occupied_thresh': 0.65, 'free_thresh': 0.25, **changes}
     path = folder / 'map.yaml'
-    path.write_text(''.join(f'{key}: {value}\n' for key, value in fields.items() if value is not None))
+    path.write_text(
+        ''.join(f'{key}: {value}\n' for key, value in fields.items() if value is not None))
     return path
 
 
@@ -59,7 +60,7 @@ def test_raw_takes_the_values_themselves(tmp_path):
 def test_alpha(tmp_path):
     pixels = np.array([[[0, 255], [0, 0], [255, 255], [255, 0], [128, 254]]], dtype=np.uint8)
     with_alpha = Image.fromarray(pixels, 'LA')
-    # Trinary: alpha is a fourth colour, so that opaque black is 0.75 and clear white 0.25 occupied.
+    # Trinary: alpha is a fourth colour, so opaque black is 0.75 and clear white 0.25 occupied.
     assert cells(tmp_path, with_alpha) == [[100, 100, 0, -1, -1]]
     # Scale: what is not opaque is unknown, whatever its shade.
     assert cells(tmp_path, with_alpha, mode='scale') == [[100, -1, 0, -1, -1]]
@@ -79,21 +80,22 @@ def test_a_palette_and_a_black_and_white_picture(tmp_path):
 def test_sixteen_bits(tmp_path):
     deep = np.array([[0, 20000, 65535]], dtype='>u2')
     assert cells(tmp_path, b'P5\n3 1\n65535\n' + deep.tobytes()) == [[100, 100, 0]]
-    assert cells(tmp_path, Image.fromarray(deep.astype('<u2')), mode='scale', occupied_thresh=0.9) == [
-        [100, 68, 0]
-    ]
+    deep_map = cells(
+        tmp_path, Image.fromarray(deep.astype('<u2')), mode='scale', occupied_thresh=0.9)
+    assert deep_map == [[100, 68, 0]]
 
 
 def test_a_pgm_with_comments_and_as_text(tmp_path):
-    assert cells(tmp_path, b'P5\n# drawn by hand\n2 1\n# so many shades\n255\n\x00\xff') == [[100, 0]]
+    by_hand = b'P5\n# drawn by hand\n2 1\n# so many shades\n255\n\x00\xff'
+    assert cells(tmp_path, by_hand) == [[100, 0]]
     assert cells(tmp_path, b'P2\n# as text\n3 1\n255\n0 128 255\n') == [[100, -1, 0]]
 
 
 @settings(max_examples=30, deadline=None)
 @given(
     npst.arrays(
-        np.int8, st.tuples(st.integers(1, 9), st.integers(1, 9)), elements=st.sampled_from([-1, 0, 100])
-    ),
+        np.int8, st.tuples(st.integers(1, 9), st.integers(1, 9)),
+        elements=st.sampled_from([-1, 0, 100])),
     st.floats(0.001, 100),
     st.tuples(st.floats(-99, 99), st.floats(-99, 99), st.floats(-3, 3)),
 )
@@ -123,7 +125,10 @@ def test_a_saved_map_is_read_back_the_same(tmp_path_factory, drawn, resolution, 
         ({'origin': '[0, 0, .inf]'}, 'origin is'),
         ({'origin': 5}, r'origin must be \[x, y, yaw\]'),
         ({'mode': 'fancy'}, 'mode must be trinary, scale or raw'),
-        ({'occupied_thresh': 0.2, 'free_thresh': 0.6}, 'free_thresh 0.6 must lie below occupied_thresh 0.2'),
+        (
+            {'occupied_thresh': 0.2, 'free_thresh': 0.6},
+            'free_thresh 0.6 must lie below occupied_thresh 0.2',
+        ),
         ({'occupied_thresh': 1.2}, 'must lie below'),
         ({'free_thresh': -0.1}, 'must lie below'),
         ({'negate': 'maybe'}, 'negate must be a number'),
@@ -159,8 +164,8 @@ def test_a_map_of_unknown_cells_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize(('text', 'words'), [
-    (b'', 'is not a map description'), (b'[1, 2]', 'is not a map description'), (b'image: [', 'is not YAML'),
-    (b'\xff\xfe\x00', 'is not text')])
+    (b'', 'is not a map description'), (b'[1, 2]', 'is not a map description'),
+    (b'image: [', 'is not YAML'), (b'\xff\xfe\x00', 'is not text')])
 def test_what_is_no_map_description_is_refused(tmp_path, text, words):
     path = tmp_path / 'map.yaml'
     path.write_bytes(text)

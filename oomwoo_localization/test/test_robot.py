@@ -44,9 +44,8 @@ def test_the_parts_fit_into_the_body():
     robot = load_robot()
     assert robot.caster.x + robot.caster.radius < robot.body.radius
     assert robot.center_of_mass.x < robot.caster.x
-    assert (
-        math.hypot(robot.wheels.track / 2 + robot.wheels.width / 2, robot.wheels.radius) < robot.body.radius
-    )
+    wheel_reach = math.hypot(robot.wheels.track / 2 + robot.wheels.width / 2, robot.wheels.radius)
+    assert wheel_reach < robot.body.radius
     assert 0.0 < robot.lidar.x < robot.body.radius and robot.dock_receivers.x > -robot.body.radius
     assert robot.body.radius < robot.edge_cleaning.standoff
 
@@ -73,7 +72,8 @@ def test_a_bad_value_is_refused_by_field(tmp_path, path, value, words):
         load_robot(written(tmp_path, path, value))
 
 
-@pytest.mark.parametrize('path', [('body',), ('body', 'mass'), ('lidar', 'z'), ('edge_cleaning', 'standoff')])
+@pytest.mark.parametrize(
+    'path', [('body',), ('body', 'mass'), ('lidar', 'z'), ('edge_cleaning', 'standoff')])
 def test_a_missing_field_is_named(tmp_path, path):
     with pytest.raises(RobotFileError, match=f"field '{path[-1]}' is missing"):
         load_robot(written(tmp_path, path, drop=True))

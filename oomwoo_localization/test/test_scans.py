@@ -19,8 +19,8 @@ def scan(ranges, angle_min=0.0, angle_increment=None, range_min=0.05, range_max=
 
 
 @pytest.mark.parametrize(('value', 'valid'), [
-    (math.nan, False), (math.inf, False), (-math.inf, False), (0.0, False), (-1.0, False), (0.049, False),
-    (0.05, True), (7.999, True), (8.0, False), (9.0, False)])
+    (math.nan, False), (math.inf, False), (-math.inf, False), (0.0, False), (-1.0, False),
+    (0.049, False), (0.05, True), (7.999, True), (8.0, False), (9.0, False)])
 def test_what_counts_as_a_return(value, valid):
     assert scan([value, 1.0]).valid().tolist() == [valid, True]
 
@@ -36,7 +36,8 @@ def test_a_scan_without_returns_gives_no_points(ranges):
 
 
 def test_a_single_beam_may_have_no_increment():
-    points, indices = scan_points(scan([2.0], angle_min=math.pi / 2, angle_increment=0.0).check(), AHEAD)
+    one_beam = scan([2.0], angle_min=math.pi / 2, angle_increment=0.0).check()
+    points, indices = scan_points(one_beam, AHEAD)
     assert points == pytest.approx(np.array([[0.0745, 2.0, 0.088]])) and indices.tolist() == [0]
 
 
@@ -46,7 +47,9 @@ def test_beams_are_counted_through_the_gaps():
     assert points == pytest.approx(np.array([[1.0745, 0, 0.088], [-1.9255, 0, 0.088]]), abs=1e-12)
 
 
-@given(st.integers(1, 2000), st.floats(-7, 7), st.floats(-0.1, 0.1).filter(lambda step: abs(step) > 1e-6))
+@given(
+    st.integers(1, 2000), st.floats(-7, 7),
+    st.floats(-0.1, 0.1).filter(lambda step: abs(step) > 1e-6))
 def test_beam_i_lies_at_angle_min_plus_i_increments(count, angle_min, increment):
     directions = beam_directions(scan(np.ones(count), angle_min, increment))
     last = angle_min + (count - 1) * increment
@@ -79,14 +82,18 @@ def test_a_scanner_mounted_upside_down_turns_the_other_way():
 
 def test_a_tilted_scanner_sees_the_floor_where_it_is():
     pitch = math.radians(4.0)
-    points, _ = scan_points(scan([0.088 / math.sin(pitch)]), matrix_from_xyzrpy(0, 0, 0.088, pitch=pitch))
+    points, _ = scan_points(
+        scan([0.088 / math.sin(pitch)]), matrix_from_xyzrpy(0, 0, 0.088, pitch=pitch))
     assert points[0] == pytest.approx([0.088 / math.tan(pitch), 0, 0], abs=1e-9)
 
 
 @pytest.mark.parametrize(('change', 'words'), [
-    ({'angle_min': math.nan}, 'angle_min is nan'), ({'angle_increment': math.inf}, 'angle_increment is inf'),
-    ({'angle_increment': 0.0}, 'angle_increment is 0'), ({'range_max': math.nan}, 'range_max is nan'),
-    ({'range_min': 9.0}, 'range_max 8.0 is not above range_min 9.0'), ({'range_max': 0.05}, 'is not above')])
+    ({'angle_min': math.nan}, 'angle_min is nan'),
+    ({'angle_increment': math.inf}, 'angle_increment is inf'),
+    ({'angle_increment': 0.0}, 'angle_increment is 0'),
+    ({'range_max': math.nan}, 'range_max is nan'),
+    ({'range_min': 9.0}, 'range_max 8.0 is not above range_min 9.0'),
+    ({'range_max': 0.05}, 'is not above')])
 def test_a_header_that_makes_no_sense_is_refused_by_field(change, words):
     with pytest.raises(ScanError, match=words):
         scan([1.0, 2.0], **change).check()
