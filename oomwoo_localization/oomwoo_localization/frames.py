@@ -1,8 +1,8 @@
 """
 Rigid transforms in the plane and in space (REP-103: x forward, y left, z up, radians).
 
-A pose in the plane is an array ``(x, y, yaw)``; a transform in space is a 4 x 4 matrix. ``a_from_b``
-names the transform that takes coordinates in frame ``b`` to frame ``a``, so that
+A pose in the plane is an array ``(x, y, yaw)``; a transform in space is a 4 x 4 matrix.
+``a_from_b`` names the transform that takes coordinates in frame ``b`` to frame ``a``, so that
 ``compose(a_from_b, b_from_c)`` is ``a_from_c``.
 """
 import math

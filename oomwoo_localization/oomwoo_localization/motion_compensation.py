@@ -1,8 +1,7 @@
-"""A scan taken while driving, put right: every return where it is seen from the pose at the scan's stamp."""
+"""A scan taken while driving, every return put where it is seen from the pose at the stamp."""
 import math
 
 import numpy as np
-
 from oomwoo_localization.frames import compose, inverse
 from oomwoo_localization.scans import beam_directions
 
@@ -10,14 +9,14 @@ _STRAIGHT_RAD = 1e-6
 
 
 def turn_duration_s(scan):
-    """Return the time from the first beam of a scan to its last, seconds; 0 for one taken at once."""
+    """Return the time from the first beam of a scan to its last, seconds; 0 if taken at once."""
     duration = scan.time_increment_s * (len(scan.ranges) - 1)
     return duration if math.isfinite(duration) and duration > 0.0 else 0.0
 
 
 def poses_along(motion, shares):
     """
-    Return the plane poses (N, 3) at the shares (N,), 0 .. 1, of a motion ``(x, y, yaw)`` of even speed.
+    Return the plane poses (N, 3) at the shares (N,), 0 .. 1, of a motion ``(x, y, yaw)``.
 
     The body's velocity is constant in its own frame, so that its track is an arc.
     """
@@ -37,8 +36,8 @@ def compensated_points(scan, base_from_scan, odom_start, odom_end):
     """
     Return the returns of a scan in the base frame at its stamp.
 
-    ``base_from_scan`` is the scanner's 4 x 4 mount; ``odom_start`` and ``odom_end`` are the plane poses of
-    the base in odom at the first beam and at the last. Returns ``(points, indices)`` as
+    ``base_from_scan`` is the scanner's 4 x 4 mount; ``odom_start`` and ``odom_end`` are the plane
+    poses of the base in odom at the first beam and at the last. Returns ``(points, indices)`` as
     :func:`~oomwoo_localization.scans.scan_points` does, (M, 3) metres and (M,) beam numbers.
     """
     indices = np.flatnonzero(scan.valid())
@@ -49,6 +48,6 @@ def compensated_points(scan, base_from_scan, odom_start, odom_end):
     motion = compose(inverse(odom_start), odom_end)
     x, y, yaw = poses_along(motion, indices / (len(scan.ranges) - 1)).T
     c, s = np.cos(yaw), np.sin(yaw)
-    return np.stack([
-        x + c * points[:, 0] - s * points[:, 1], y + s * points[:, 0] + c * points[:, 1], points[:, 2]],
-        axis=1), indices
+    return np.stack(
+        [x + c * points[:, 0] - s * points[:, 1], y + s * points[:, 0] + c * points[:, 1],
+         points[:, 2]], axis=1), indices

@@ -131,7 +131,7 @@ class RobotFileError(ValueError):
 
 
 def default_robot_file():
-    """Return the path of the packaged ``robot.yaml``: installed share folder, else the source tree."""
+    """Return the path of ``robot.yaml``: the installed share folder's, else the source tree's."""
     beside = Path(__file__).resolve().parent.parent / 'config' / 'robot.yaml'
     if beside.is_file():
         return beside

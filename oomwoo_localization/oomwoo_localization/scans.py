@@ -17,7 +17,8 @@ class Scan:
 
     ``ranges`` is (N,) in metres, beam ``i`` at ``angle_min + i * angle_increment`` radians in the
     scanner's frame; ``angle_increment`` is negative for a scanner that turns clockwise.
-    ``stamp_s`` is the time of the first beam in seconds, ``time_increment_s`` the time between two beams.
+    ``stamp_s`` is the time of the first beam and ``time_increment_s`` that between two beams, both
+    in seconds.
     """
 
     ranges: np.ndarray
@@ -70,8 +71,8 @@ def scan_points(scan, base_from_scan):
     Return the returns of a scan in the base frame.
 
     ``base_from_scan`` is the scanner's full 4 x 4 transform, so that a turned, tilted or overhead
-    scanner needs no special case. Returns ``(points, indices)``: (M, 3) metres and the (M,) beam numbers,
-    in beam order.
+    scanner needs no special case. Returns ``(points, indices)``: (M, 3) metres and the (M,) beam
+    numbers, in beam order.
     """
     indices = np.flatnonzero(scan.valid())
     flat = beam_directions(scan)[indices] * scan.ranges[indices, None]

@@ -1,8 +1,8 @@
 """
 Settings of an algorithm: one dataclass is its defaults, units, ranges and descriptions.
 
-The harness builds the dataclass directly; the node declares the same fields as ROS parameters, so that
-a default is written once. A settings class reads::
+The harness builds the dataclass directly; the node declares the same fields as ROS parameters, so
+that a default is written once. A settings class reads::
 
     @dataclass(frozen=True)
     class FollowerSettings:
@@ -24,7 +24,8 @@ def setting(default, description, unit='', low=None, high=None, choices=None, li
     whether the value may change while the node runs.
     """
     return field(default=default, metadata={
-        'description': description, 'unit': unit, 'low': low, 'high': high, 'choices': choices, 'live': live})
+        'description': description, 'unit': unit, 'low': low, 'high': high, 'choices': choices,
+        'live': live})
 
 
 def check_setting(info, value):
@@ -40,7 +41,8 @@ def check_setting(info, value):
     low, high, unit = meta['low'], meta['high'], meta['unit']
     if (low is not None and value < low) or (high is not None and value > high):
         bounds = f'{"-inf" if low is None else low} .. {"inf" if high is None else high}'
-        raise SettingError(f'{info.name}: {value!r} is outside {bounds}{" " + unit if unit else ""}')
+        raise SettingError(
+            f'{info.name}: {value!r} is outside {bounds}{" " + unit if unit else ""}')
     if meta['choices'] and value not in meta['choices']:
         raise SettingError(f'{info.name}: {value!r} is none of {", ".join(meta["choices"])}')
     return value
@@ -55,10 +57,14 @@ def check_settings(settings):
 
 def settings_table(kind):
     """Return a Markdown table of the settings: name, default, unit, range, description."""
-    rows = ['| parameter | default | unit | range | what it is |', '| --- | --- | --- | --- | --- |']
+    rows = [
+        '| parameter | default | unit | range | what it is |', '| --- | --- | --- | --- | --- |']
     for info in fields(kind):
         meta = info.metadata
         limits = ', '.join(meta['choices']) if meta['choices'] else (
-            '' if meta['low'] is None and meta['high'] is None else f'{meta["low"]} .. {meta["high"]}')
-        rows.append(f'| `{info.name}` | {info.default} | {meta["unit"]} | {limits} | {meta["description"]} |')
+            '' if meta['low'] is None and meta['high'] is None
+            else f'{meta["low"]} .. {meta["high"]}')
+        rows.append(
+            f'| `{info.name}` | {info.default} | {meta["unit"]} | {limits} '
+            f'| {meta["description"]} |')
     return '\n'.join(rows)
