@@ -15,7 +15,7 @@ from rclpy.task import Future
 from sensor_msgs.msg import LaserScan
 
 from oomwoo_localization.grids import GridError
-from oomwoo_localization.relocalizer import refusal, Relocalizer, RelocalizerSettings
+from oomwoo_localization.relocalizer import refusal, Relocalization, Relocalizer, RelocalizerSettings
 from oomwoo_localization.ros_support import (
     ERROR,
     FrameTree,
@@ -36,6 +36,7 @@ from oomwoo_localization_msgs.srv import Relocalize
 
 POLL_S = 0.005
 UNKNOWN_VARIANCE = 1e6
+MOST_CANDIDATES = 12
 
 
 @dataclass(frozen=True)
@@ -116,12 +117,12 @@ class GlobalRelocalizerNode(SuiteNode):
             done = Future()
             self._await(job, done.set_result)
             answer = await_result(await done)
+            message = answer.result.message
             if self._maps != prepared.number:
-                answer = (answer[0], f'{answer[1]} (a new map came while searching; this is the one before)')
-            result, message = answer
+                message += ' (a new map came while searching; this is the one before)'
         else:
-            result, message = refused, refused.message
-        return self._fill(response, result, message, msg, prepared)
+            answer, message = Answer(refused), refused.message
+        return self._fill(response, answer, message, msg, prepared)
 
     def _question(self, msg, own, prepared):
         """Return ``((scan, base_from_scan), None)``, or ``(None, refusal)`` saying what is missing."""
@@ -146,7 +147,11 @@ class GlobalRelocalizerNode(SuiteNode):
             return None, refusal('no_transform', self._frames.error)
         return (scan, base_from_scan), None
 
-    def _fill(self, response, result, message, msg, prepared):
+    def _fill(self, response, answer, message, msg, prepared):
+        result = answer.result
+        response.candidates = [pose_to_msg(pose) for pose, _ in answer.candidates]
+        response.candidate_scores = [float(score) for _, score in answer.candidates]
+        response.candidates_complete = answer.complete
         response.success = bool(result.accepted)
         response.score = float(result.score)
         response.score_normalized = float(result.score_normalized)
@@ -206,23 +211,42 @@ class GlobalRelocalizerNode(SuiteNode):
         self._worker.shutdown(wait=True, cancel_futures=True)
 
 
+@dataclass(frozen=True)
+class Answer:
+    """
+    A :class:`Relocalization` and, when that is ambiguous, between which poses.
+
+    ``candidates`` are ``(pose, score)``, best first; ``complete`` tells whether these are all.
+    """
+
+    result: Relocalization
+    candidates: tuple = ()
+    complete: bool = True
+
+
 def _search(prepared, settings, scan, base_from_scan):
-    """Ask the relocalizer, in the worker's thread, where the map's preparation came first."""
+    """Return the :class:`Answer` to a scan; in the worker's thread, where the map's preparation came first."""
     try:
         relocalizer = prepared.result()
     except GridError as error:
-        return refusal('bad_map', f'the map cannot be used: {error}')
+        return Answer(refusal('bad_map', f'the map cannot be used: {error}'))
     relocalizer.settings = settings
-    return relocalizer.relocalize(scan, base_from_scan)
+    answer = relocalizer.relocalize(scan, base_from_scan)
+    if answer.reason_code != 'ambiguous':
+        return Answer(answer)
+    found = relocalizer.candidates(scan, base_from_scan, MOST_CANDIDATES + 1)
+    # As near to the best as makes it ambiguous.
+    least = answer.score * (1.0 - settings.least_confidence * settings.full_margin)
+    near = tuple((pose, score) for pose, score in found if score >= least)
+    return Answer(answer, near[:MOST_CANDIDATES], len(near) <= MOST_CANDIDATES)
 
 
 def await_result(job):
-    """Return the ``(Relocalization, message)`` of a finished search; what went wrong inside is an answer, too."""
+    """Return the :class:`Answer` of a finished search; what went wrong inside is an answer, too."""
     error = job.exception()
     if error is not None:
-        result = refusal('failed', f'the search failed: {type(error).__name__}: {error}')
-        return result, result.message
-    return job.result(), job.result().message
+        return Answer(refusal('failed', f'the search failed: {type(error).__name__}: {error}'))
+    return job.result()
 
 
 def main(args=None):
