@@ -10,8 +10,10 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import TransformStamped, Twist
 from oomwoo_localization.ros_support import LATCHED_QOS, SENSOR_QOS
 import pytest
+from rcl_interfaces.srv import SetParameters
 import rclpy
 from rclpy.executors import SingleThreadedExecutor
+from rclpy.parameter import Parameter
 from sensor_msgs.msg import LaserScan
 from std_msgs.msg import Bool, String
 from std_srvs.srv import SetBool
@@ -90,14 +92,6 @@ class Bench:
         return status.level, status.message, {pair.key: pair.value for pair in status.values}
 
 
-@pytest.fixture(scope='module')
-def graph():
-    """Take part in the ROS graph."""
-    rclpy.init()
-    yield
-    rclpy.try_shutdown()
-
-
 def start(*parameters):
     """Start the node as a process of its own."""
     arguments = [part for parameter in parameters for part in ('-p', parameter)]
@@ -107,11 +101,12 @@ def start(*parameters):
         command, stderr=subprocess.PIPE, text=True, cwd=Path(__file__).parents[1])
 
 
-@pytest.fixture
-def bench(graph):
-    """Return a bench with a running, disabled node."""
-    bench = Bench()
+@pytest.fixture(scope='module')
+def running():
+    """Return a bench with a running node; one for all tests, for a process takes long to start."""
     process = start()
+    rclpy.init()
+    bench = Bench()
     assert bench.enabler.wait_for_service(60.0)
     bench.send_mount()
     bench.process = process
@@ -121,6 +116,17 @@ def bench(graph):
     process.communicate(timeout=30)
     bench.executor.shutdown()
     bench.node.destroy_node()
+    rclpy.try_shutdown()
+
+
+@pytest.fixture
+def bench(running):
+    """Return the bench with the node disabled and nothing heard yet."""
+    running.enable(False)
+    running.spin(0.3, scans=False)
+    running.commands.clear()
+    running.events.clear()
+    return running
 
 
 def test_drives_only_while_enabled_and_bumps_once(bench):
@@ -187,13 +193,35 @@ def test_stands_on_scans_it_cannot_drive_by_and_goes_on_after(bench):
     bench.spin(0.3, scans=False)
     assert len(bench.commands) <= 1
 
-    bench.process.send_signal(signal.SIGTERM)
-    assert bench.spin(5.0, scans=False, until=lambda: bench.commands[-1:] == [(0.0, 0.0)])
-    assert bench.process.wait(30) == 0
+
+def test_takes_parameters_while_driving_and_refuses_what_cannot_be(bench):
+    setter = bench.node.create_client(SetParameters, 'contour_follower/set_parameters')
+    assert setter.wait_for_service(60.0)
+
+    def set_parameter(name, value):
+        message = Parameter(name, value=value).to_parameter_msg()
+        future = setter.call_async(SetParameters.Request(parameters=[message]))
+        bench.executor.spin_until_future_complete(future, 10.0)
+        return future.result().results[0]
+
+    bench.enable(True)
+    assert bench.spin(5.0, until=lambda: bench.states[-1] == 'FOLLOW')
+    refused = set_parameter('stop_margin_m', 0.08)
+    assert not refused.successful and 'standoff_m: 0.23' in refused.reason
+    assert set_parameter('speed', 0.1).successful        # would fail if the refused one had stuck
+    assert bench.spin(3.0, until=lambda: bench.commands[-1][0] == pytest.approx(0.1, abs=0.005))
 
 
-def test_refuses_a_parameter_by_name(graph):
+def test_refuses_a_parameter_by_name():
     process = start('standoff_m:=0.05')
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 2
     assert 'standoff_m' in errors
+
+
+def test_leaves_the_robot_standing_when_it_is_ended(bench):
+    bench.enable(True)
+    assert bench.spin(5.0, until=lambda: bench.commands[-1:] and bench.commands[-1][0] > 0.05)
+    bench.process.send_signal(signal.SIGTERM)
+    assert bench.spin(5.0, scans=False, until=lambda: bench.commands[-1] == (0.0, 0.0))
+    assert bench.process.wait(30) == 0

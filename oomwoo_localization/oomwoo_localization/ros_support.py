@@ -150,15 +150,18 @@ class SuiteNode(Node):
                     raise SettingError(f'{info.name}: cannot change while the node runs; restart it with the value')
                 changes[info.name] = check_setting(info, parameter.value)
             if changes:
-                settings = check_settings(replace(self.settings, **changes))
-                self.settings = settings
-                self.settings_changed()
+                before, self.settings = self.settings, check_settings(replace(self.settings, **changes))
+                try:
+                    self.settings_changed()
+                except ValueError:
+                    self.settings = before
+                    raise
         except ValueError as error:
             return SetParametersResult(successful=False, reason=str(error))
         return SetParametersResult(successful=True)
 
     def settings_changed(self):
-        """Take over new ``self.settings``; called after ``ros2 param set``."""
+        """Take over new ``self.settings`` after ``ros2 param set``, or raise ValueError to refuse them."""
 
     # -- status -----------------------------------------------------------------------------
 
