@@ -1,4 +1,4 @@
-"""Readers of a layout file's fields: each returns what YAML gave, checked, or raises ValueError."""
+"""Readers of a layout file's fields: each returns YAML's value, checked, or raises ValueError."""
 
 import math
 
@@ -125,7 +125,7 @@ def polygon(value):
 
 
 def polygon_crossing(points):
-    """Return the numbers of two sides of a polygon (N, 2) that meet where they should not, or None."""
+    """Return two sides' numbers of a polygon (N, 2) that meet where they should not, or None."""
     count = len(points)
     for first in range(count):
         a, b = points[first], points[(first + 1) % count]
@@ -156,7 +156,8 @@ def _segments_meet(a, b, c, d):
         return 0 if abs(area) < 1e-12 else (1 if area > 0 else -1)
 
     def between(p, q, r):
-        return bool(np.all(np.minimum(p, q) - 1e-12 <= r) and np.all(r <= np.maximum(p, q) + 1e-12))
+        return bool(
+            np.all(np.minimum(p, q) - 1e-12 <= r) and np.all(r <= np.maximum(p, q) + 1e-12))
 
     ends = side(a, b, c), side(a, b, d), side(c, d, a), side(c, d, b)
     if ends[0] != ends[1] and ends[2] != ends[3]:
@@ -166,7 +167,7 @@ def _segments_meet(a, b, c, d):
 
 
 def polygon_holds(polygon_points, points):
-    """Return a (N,) mask of the points (N, 2) inside a polygon (M, 2), by counting crossings to the right."""
+    """Return a (N,) mask of the points (N, 2) in a polygon (M, 2): crossings to the right."""
     points = np.asarray(points, dtype=float)
     x, y = points[:, 0], points[:, 1]
     inside = np.zeros(len(points), dtype=bool)

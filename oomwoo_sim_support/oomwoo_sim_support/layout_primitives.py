@@ -18,9 +18,9 @@ class Primitive:
     """
     An upright box or cylinder in the map frame, metres and radians.
 
-    ``half_x`` and ``half_y`` are a box's half sizes before it is turned by ``yaw``; a cylinder has its
-    radius in both. ``soft`` things are seen by the LiDAR and touched by nothing. ``element`` is the name
-    of the layout's element that this is a piece of.
+    ``half_x`` and ``half_y`` are a box's half sizes before it is turned by ``yaw``; a cylinder has
+    its radius in both. ``soft`` things are seen by the LiDAR and touched by nothing. ``element``
+    is the name of the layout's element that this is a piece of.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Primitive:
         return outside + np.minimum(np.maximum(along, across), 0.0)
 
     def corners(self):
-        """Return the (4, 2) corners of a box, or of the square around a cylinder, counterclockwise."""
+        """Return a box's (4, 2) corners, or a cylinder's square's, counterclockwise."""
         c, s = math.cos(self.yaw), math.sin(self.yaw)
         signs = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) * [self.half_x, self.half_y]
         return signs @ np.array([[c, s], [-s, c]]) + [self.x, self.y]
@@ -83,9 +83,8 @@ def primitives(layout):
             )
         )
     for cylinder in layout.cylinders:
-        found.append(
-            _cylinder(cylinder.name, cylinder.name, cylinder.center, cylinder.radius, cylinder.z, False)
-        )
+        found.append(_cylinder(
+            cylinder.name, cylinder.name, cylinder.center, cylinder.radius, cylinder.z, False))
     for arc in layout.arcs:
         found += _arc(arc)
     for soft in layout.soft:
@@ -108,7 +107,7 @@ def touchable(layout, robot):
 
 
 def solid_distance(parts, points):
-    """Return (N,) signed metres from points (N, 2) to the nearest of the parts, infinite without any."""
+    """Return (N,) signed metres from points (N, 2) to the nearest part, infinite without any."""
     points = np.asarray(points, dtype=float)
     nearest = np.full(len(points), np.inf)
     for part in parts:
@@ -121,7 +120,7 @@ def _cylinder(name, element, center, radius, z, soft):
 
 
 def _polyline(name, points, closed, thickness, z, soft):
-    """Return a box a segment, mitred at the corners; a sharp corner is rounded off by a cylinder."""
+    """Return a box a segment, mitred at corners; a cylinder rounds off a sharp corner."""
     points = np.asarray(points, dtype=float)
     ends = np.roll(points, -1, axis=0)
     starts, ends = (points, ends) if closed else (points[:-1], ends[:-1])
@@ -135,9 +134,11 @@ def _polyline(name, points, closed, thickness, z, soft):
         if turn <= math.pi / 2 + 1e-9:
             longer[joint, 1] = longer[after, 0] = half * math.tan(turn / 2)
         else:
-            parts.append(_cylinder(f'{name}_joint_{joint}', name, tuple(ends[joint].tolist()), half, z, soft))
+            parts.append(_cylinder(
+                f'{name}_joint_{joint}', name, tuple(ends[joint].tolist()), half, z, soft))
     boxes = []
-    for number, (start, end, yaw, (back, front)) in enumerate(zip(starts, ends, yaws, longer, strict=True)):
+    segments = zip(starts, ends, yaws, longer, strict=True)
+    for number, (start, end, yaw, (back, front)) in enumerate(segments):
         along = np.array([math.cos(yaw), math.sin(yaw)])
         first, last = start - back * along, end + front * along
         x, y = ((first + last) / 2).tolist()
@@ -159,7 +160,8 @@ def _arc(arc):
         angle = arc.start + (number + 0.5) * step
         parts.append(Primitive(
             f'{arc.name}_{number}', 'box', arc.center[0] + arc.radius * math.cos(angle),
-            arc.center[1] + arc.radius * math.sin(angle), math.remainder(angle + math.pi / 2, math.tau),
+            arc.center[1] + arc.radius * math.sin(angle),
+            math.remainder(angle + math.pi / 2, math.tau),
             outer * math.tan(step / 2), (outer - inner) / 2, *arc.z, False, arc.name))
     return parts
 
