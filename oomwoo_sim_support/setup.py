@@ -9,7 +9,7 @@ PACKAGE = 'oomwoo_sim_support'
 def data(*folders):
     """Return (target, files) pairs for the package's data folders."""
     share = f'share/{PACKAGE}'
-    return [(f'{share}/{folder}', [f for f in glob(f'{folder}/*')]) for folder in folders]
+    return [(f'{share}/{folder}', glob(f'{folder}/*')) for folder in folders]
 
 
 setup(
@@ -26,7 +26,9 @@ setup(
     zip_safe=True,
     maintainer='OOMWOO maintainers',
     maintainer_email='maintainers@oomwoo.example',
-    description='Worlds from layout files, the embedded simulator, the rehearsal and the embedded navigator.',
+    description=(
+        'Worlds from layout files, the embedded simulator, the rehearsal '
+        'and the embedded navigator.'),
     license='Apache-2.0',
     entry_points={'console_scripts': [
         'embedded_sim = oomwoo_sim_support.embedded_sim_node:main',

@@ -1,7 +1,7 @@
 """
 The robot in a world, with MuJoCo (Todorov, Erez and Tassa, 2012) as its physics.
 
-Nothing of ROS in here: command in, time forward, sensors out. Deterministic for a seed, bit by bit.
+Nothing of ROS in here: command in, time forward, sensors out. The same seed gives the same bits.
 """
 from copy import deepcopy
 import math
@@ -27,7 +27,7 @@ _STATE = (mujoco.mjtState.mjSTATE_FULLPHYSICS | mujoco.mjtState.mjSTATE_WARMSTAR
           | mujoco.mjtState.mjSTATE_CTRL)
 _SIDES = (1, -1)              # left, right: sign of y
 _NO_RAMP = 1e4                 # rad/s^2: at once
-_SETTLE_S = 0.5               # the tyres sink in by a tenth of a millimetre before the clock starts
+_SETTLE_S = 0.5               # the tyres sink in by a tenth of a mm before the clock starts
 
 
 class EmbeddedSim:
@@ -82,8 +82,8 @@ class EmbeddedSim:
         """
         Drive at ``linear`` m/s and ``angular`` rad/s, both clipped to the robot's limits.
 
-        The base ramps each wheel and stops by itself when no command comes for the command timeout.
-        Raises ValueError for what is not finite.
+        The base ramps each wheel and stops by itself when no command comes for the command
+        timeout. Raises ValueError for what is not finite.
         """
         if not (math.isfinite(linear) and math.isfinite(angular)):
             raise ValueError(f'command is not finite: linear {linear}, angular {angular}')
@@ -93,10 +93,11 @@ class EmbeddedSim:
                   max(-limits.angular_speed, min(limits.angular_speed, angular)))
 
     def step(self, duration_s):
-        """Go on by ``duration_s``, to the nearest whole physics step; raises ValueError if that is none."""
+        """Go on by ``duration_s``, to the nearest whole step; ValueError if that is none."""
         steps = duration_s / self.settings.timestep_s
         if not (math.isfinite(steps) and steps >= 0.5):
-            raise ValueError(f'cannot step by {duration_s} s; a physics step is {self.settings.timestep_s} s')
+            raise ValueError(
+                f'cannot step by {duration_s} s; a physics step is {self.settings.timestep_s} s')
         left = round(steps)
         while left > 0:
             count = min(left, self._substeps - self._steps % self._substeps)
@@ -150,7 +151,8 @@ class EmbeddedSim:
         x, y, yaw = self.truth().pose.tolist()
         for geom, side in zip(self._wheels, _SIDES):
             out = side * self.robot.wheels.track / 2
-            self._friction[geom, 0] = self._carpets.friction(x - out * math.sin(yaw), y + out * math.cos(yaw))
+            self._friction[geom, 0] = self._carpets.friction(
+                x - out * math.sin(yaw), y + out * math.cos(yaw))
 
     # -- sensors ----------------------------------------------------------------------------
 
@@ -163,14 +165,16 @@ class EmbeddedSim:
         """Return a :class:`Scan` of this instant, from where the scanner truly is."""
         mujoco.mj_kinematics(self.model, self.data)
         return self._lidar.read(
-            self.model, self.data, self._base_position, self._base_rotation.reshape(3, 3), self.time_s)
+            self.model, self.data, self._base_position, self._base_rotation.reshape(3, 3),
+            self.time_s)
 
     def odometry(self):
-        """Return what the wheel encoders make of it: :class:`BaseState` in odom, which starts at zero."""
+        """Return what the wheel encoders make of it: a :class:`BaseState`; odom starts at zero."""
         encoders = self._encoders
         linear, angular = encoders.body_speed(*self._wheel_rates.tolist())
         return BaseState(
-            np.array([encoders.x, encoders.y, math.remainder(encoders.yaw, math.tau)]), linear, angular)
+            np.array([encoders.x, encoders.y, math.remainder(encoders.yaw, math.tau)]),
+            linear, angular)
 
     def truth(self):
         """Return the true :class:`BaseState` of base_footprint in the map, for meters only."""
@@ -203,19 +207,22 @@ class EmbeddedSim:
         """Return an :class:`ImuReading`."""
         mujoco.mj_kinematics(self.model, self.data)
         return self._imu.read(
-            self.time_s, self._base_qvel[3:], self._base_qvel[:3], self._base_rotation.reshape(3, 3))
+            self.time_s, self._base_qvel[3:], self._base_qvel[:3],
+            self._base_rotation.reshape(3, 3))
 
     def joint_states(self):
         """Return ``{joint: (angle rad, speed rad/s)}`` of the two wheels."""
         angles, rates = self._wheel_angles.tolist(), self._wheel_rates.tolist()
-        return {'wheel_left_joint': (angles[0], rates[0]), 'wheel_right_joint': (angles[1], rates[1])}
+        return {
+            'wheel_left_joint': (angles[0], rates[0]),
+            'wheel_right_joint': (angles[1], rates[1])}
 
     def battery(self):
         """Return the charge left, 0..1."""
         return max(0.0, self._charge - self.time_s / (60.0 * self.settings.battery_minutes))
 
     def clearance(self):
-        """Return the true gap from the shell to the nearest solid it can touch, metres; for meters only."""
+        """Return the true gap from the shell to the nearest solid, metres; for meters only."""
         return self._obstacles.gap(*self._xy())[0]
 
     def configure(self, settings):
@@ -232,20 +239,21 @@ class EmbeddedSim:
         return dict(self._obstacles.entities)
 
     def spawn_box(self, name, x, y, yaw=0.0, size=(0.3, 0.3, 0.4), z=0.0, soft=False):
-        """Put a box of ``size`` (x, y, z) metres with its underside at ``z``; raises :class:`SimError`."""
-        self._spawn(Primitive(name, 'box', x, y, yaw, size[0] / 2, size[1] / 2, z, z + size[2], soft))
+        """Put a box of ``size`` (x, y, z) m, its underside at ``z``; raises :class:`SimError`."""
+        self._spawn(Primitive(
+            name, 'box', x, y, yaw, size[0] / 2, size[1] / 2, z, z + size[2], soft))
 
     def spawn_cylinder(self, name, x, y, radius=0.1, height=0.4, z=0.0, soft=False):
         """Put an upright cylinder with its underside at ``z``; raises :class:`SimError`."""
         self._spawn(Primitive(name, 'cylinder', x, y, 0.0, radius, radius, z, z + height, soft))
 
     def delete(self, name):
-        """Take a spawned obstacle away; raises :class:`SimError` when there is none of that name."""
+        """Take a spawned obstacle away; raises :class:`SimError` when none has that name."""
         self._obstacles.remove(name)
         self._rebuild()
 
     def move(self, name, pose):
-        """Move a spawned obstacle to (x, y, yaw); raises :class:`SimError` as :meth:`spawn_box` does."""
+        """Move a spawned obstacle to (x, y, yaw); raises :class:`SimError` as spawning it does."""
         self._obstacles.move(name, pose, self._xy())
         self._place_entities()
 
@@ -258,7 +266,8 @@ class EmbeddedSim:
         x, y, yaw = finite_pose(pose)
         gap, name = self._obstacles.gap(x, y)
         if gap < 0.0:
-            raise SimError(f'the robot at ({x:.3f}, {y:.3f}) would stand {-gap * 1000:.0f} mm in {name!r}')
+            raise SimError(
+                f'the robot at ({x:.3f}, {y:.3f}) would stand {-gap * 1000:.0f} mm in {name!r}')
         data = self.data
         data.qvel[:] = 0.0
         self._imu.since = (self.time_s, np.zeros(3))
@@ -274,8 +283,8 @@ class EmbeddedSim:
         """
         Go back to how it was after building, random numbers included.
 
-        ``keep_time`` lets the clock go on, ``keep_entities`` leaves spawned obstacles where they are;
-        raises :class:`SimError` when one of them stands where the robot starts.
+        ``keep_time`` lets the clock go on, ``keep_entities`` leaves spawned obstacles where they
+        are; raises :class:`SimError` when one of them stands where the robot starts.
         """
         steps, entities = self._steps, self.entities
         if keep_entities:
@@ -326,11 +335,12 @@ class EmbeddedSim:
         return physics
 
     def _set_physics(self, physics):
-        """Set MuJoCo's state, the forces and poses that follow from it, and what the model holds of it."""
+        """Set MuJoCo's state, the forces and poses that follow, and what the model holds of it."""
         mujoco.mj_setState(self.model, self.data, physics, _STATE)
         self._apply_targets()
         mujoco.mj_forward(self.model, self.data)
-        mujoco.mj_setState(self.model, self.data, physics, _STATE)       # the warm start, which it changed
+        # The warm start, which mj_forward changed.
+        mujoco.mj_setState(self.model, self.data, physics, _STATE)
         if self._carpets:
             self._grip()
 
@@ -354,7 +364,8 @@ class EmbeddedSim:
         self._place_entities()
         self._ramp_ends, self._friction = self.model.actuator_actrange, self.model.geom_friction
         self._contacts = data.contact
-        self._untouched = set()            # pairs of geoms known not to hold the shell, to look them up fast
+        # Pairs of geoms known not to hold the shell, to look them up fast.
+        self._untouched = set()
         mujoco.mj_forward(self.model, data)
 
     def _place_entities(self):
@@ -364,7 +375,7 @@ class EmbeddedSim:
             self.data.mocap_quat[index] = yaw_quaternion(part.yaw)
 
     def _settle(self):
-        """Find the height and tilt at which the robot rests, high above any solid's plan position."""
+        """Find the height and tilt at which the robot rests on a bare floor."""
         empty = build_model([], {}, self.robot, self.settings)
         data = mujoco.MjData(empty)
         mujoco.mj_step(empty, data, round(_SETTLE_S / self.settings.timestep_s))

@@ -1,4 +1,4 @@
-"""The embedded simulator in the ROS graph: a base, its sensors, ``/clock``, control of the simulation."""
+"""The embedded simulator in the ROS graph: base, sensors, ``/clock``, simulation control."""
 from array import array
 from dataclasses import dataclass
 import math
@@ -27,16 +27,18 @@ from tf2_ros import StaticTransformBroadcaster, TransformBroadcaster
 
 MAP, ODOM, BASE = 'map', 'odom', 'base_footprint'
 BATTERY_FULL_V, BATTERY_EMPTY_V, BATTERY_AH, CURRENT_A = 16.4, 12.8, 2.6, -1.3
-SLOW_BELOW = 0.8              # share of the wanted factor under which the status calls the machine busy
+SLOW_BELOW = 0.8              # share of the wanted factor; under it the machine counts as busy
 
 
 @dataclass(frozen=True)
 class SimNodeSettings(SimSettings):
     """The simulator's settings and those of its node."""
 
-    world: str = setting('contour_torture', 'packaged layout, or path of a layout file', live=False)
+    world: str = setting(
+        'contour_torture', 'packaged layout, or path of a layout file', live=False)
     odom_source: str = setting(
-        'robot_wheels', 'what odom comes from', '', choices=('robot_wheels', 'ground_truth'), live=False)
+        'robot_wheels', 'what odom comes from', '', choices=('robot_wheels', 'ground_truth'),
+        live=False)
     real_time_factor: float = setting(
         1.0, 'simulated over wall time; 0: as fast as possible', '', 0.0, 1000.0)
     seed: int = setting(0, 'of noise, slip and calibration errors', '', 0, 2147483647, live=False)
@@ -47,25 +49,28 @@ class SimNodeSettings(SimSettings):
         20.0, 'odometry, tf and joint states; divides 100', 'Hz', 1.0, 100.0, live=False)
     imu_rate: float = setting(50.0, 'IMU; divides 100', 'Hz', 1.0, 100.0, live=False)
     command_wait_s: float = setting(
-        0.0, 'wall time that the clock waits for whoever drives to answer a scan; keeps the delay between '
-        'scan and command small on a busy machine', 's', 0.0, 2.0)
+        0.0, 'wall time that the clock waits for whoever drives to answer a scan; keeps the delay '
+        'between scan and command small on a busy machine', 's', 0.0, 2.0)
     robot_tf: bool = setting(
-        True, 'publish the frames of the robot; false where a robot_state_publisher does', live=False)
+        True, 'publish the frames of the robot; false where a robot_state_publisher does',
+        live=False)
 
 
 class EmbeddedSimNode(SuiteNode):
     """Steps an :class:`EmbeddedSim` at a real-time factor and speaks for its base and sensors."""
 
     def __init__(self):
-        """Build the world; raises ValueError, naming what is wrong, for a bad layout, robot or start."""
+        """Build the world; raises ValueError for a bad layout, robot or start, and names it."""
         super().__init__('embedded_sim', SimNodeSettings)
         settings = self.settings.check()
         robot = load_robot(settings.robot_file or None)
         layout = load_layout(settings.world)
-        self.sim = EmbeddedSim(layout, robot, settings, settings.seed, self._start_pose(layout.start))
+        self.sim = EmbeddedSim(
+            layout, robot, settings, settings.seed, self._start_pose(layout.start))
         self._odom_from_map = inverse(self.sim.truth().pose)
         self.paused = False
-        self._every = {name: self._ticks_between(name) for name in ('clock_rate', 'odom_rate', 'imu_rate')}
+        self._every = {
+            name: self._ticks_between(name) for name in ('clock_rate', 'odom_rate', 'imu_rate')}
         self._scan_every = max(1, round(1.0 / robot.lidar.rate / TICK_S))
         self._tick = 0
         self._bumpers = None
@@ -84,11 +89,14 @@ class EmbeddedSimNode(SuiteNode):
         given = []
         for name, default in zip(('x_pose', 'y_pose', 'yaw'), start):
             descriptor = ParameterDescriptor(
-                description='start in the map; as the layout says when not given', dynamic_typing=True)
+                description='start in the map; as the layout says when not given',
+                dynamic_typing=True)
             value = self.declare_parameter(name, None, descriptor).value
             value = default if value is None else value
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-                raise SettingError(f'embedded_sim: parameter {name}: expected a number, got {value!r}')
+            number = isinstance(value, (int, float)) and not isinstance(value, bool)
+            if not number or not math.isfinite(value):
+                raise SettingError(
+                    f'embedded_sim: parameter {name}: expected a number, got {value!r}')
             given.append(float(value))
         return given
 
@@ -106,7 +114,8 @@ class EmbeddedSimNode(SuiteNode):
         self._clock_out = publisher(ClockMsg, '/clock')
         self._scan = publisher(LaserScan, 'scan', SENSOR_QOS)
         self._odom, self._truth = publisher(Odometry, 'odom'), publisher(Odometry, 'odom_truth')
-        self._joints, self._imu = publisher(JointState, 'joint_states'), publisher(Imu, 'imu', SENSOR_QOS)
+        self._joints = publisher(JointState, 'joint_states')
+        self._imu = publisher(Imu, 'imu', SENSOR_QOS)
         self._bumper = publisher(Bool, 'bumper/left'), publisher(Bool, 'bumper/right')
         self._battery = publisher(BatteryState, 'battery_state')
         self._tf, self._static_tf = TransformBroadcaster(self), StaticTransformBroadcaster(self)
@@ -128,7 +137,8 @@ class EmbeddedSimNode(SuiteNode):
         linear, angular = msg.linear.x, msg.angular.z
         if not (math.isfinite(linear) and math.isfinite(angular)):
             self.get_logger().warning(
-                f'cmd_vel ignored: linear.x {linear}, angular.z {angular}', throttle_duration_sec=1.0)
+                f'cmd_vel ignored: linear.x {linear}, angular.z {angular}',
+                throttle_duration_sec=1.0)
             return
         self.sim.set_command(linear, angular)
         self._command_s = self.sim.time_s
@@ -210,10 +220,12 @@ class EmbeddedSimNode(SuiteNode):
             state, pose = truth, compose(self._odom_from_map, truth.pose)
         pose = state.pose if pose is None else pose
         for publisher, msg, at, of in (
-                (self._odom, self._odom_msg, pose, state), (self._truth, self._truth_msg, truth.pose, truth)):
+                (self._odom, self._odom_msg, pose, state),
+                (self._truth, self._truth_msg, truth.pose, truth)):
             msg.header.stamp = stamp
             msg.pose.pose = pose_to_msg(at)
-            msg.twist.twist.linear.x, msg.twist.twist.angular.z = float(of.linear), float(of.angular)
+            msg.twist.twist.linear.x = float(of.linear)
+            msg.twist.twist.angular.z = float(of.angular)
             publisher.publish(msg)
         transform = self._tf_msg.transform
         self._tf_msg.header.stamp = stamp
@@ -253,9 +265,10 @@ class EmbeddedSimNode(SuiteNode):
     def _publish_battery(self, stamp):
         charge = self.sim.battery()
         msg = BatteryState(
-            voltage=BATTERY_EMPTY_V + (BATTERY_FULL_V - BATTERY_EMPTY_V) * charge, current=CURRENT_A,
-            charge=BATTERY_AH * charge, capacity=BATTERY_AH, design_capacity=BATTERY_AH, percentage=charge,
-            temperature=math.nan, present=True,
+            voltage=BATTERY_EMPTY_V + (BATTERY_FULL_V - BATTERY_EMPTY_V) * charge,
+            current=CURRENT_A, temperature=math.nan, present=True,
+            charge=BATTERY_AH * charge, capacity=BATTERY_AH, design_capacity=BATTERY_AH,
+            percentage=charge,
             power_supply_status=BatteryState.POWER_SUPPLY_STATUS_DISCHARGING,
             power_supply_health=BatteryState.POWER_SUPPLY_HEALTH_GOOD,
             power_supply_technology=BatteryState.POWER_SUPPLY_TECHNOLOGY_LION)
@@ -271,11 +284,13 @@ class EmbeddedSimNode(SuiteNode):
             self.set_status(OK, f'{name}: paused', 'PAUSED')
         elif wanted > 0 and achieved < SLOW_BELOW * wanted:
             self.set_status(
-                WARN, f'{name}: slower than the {wanted:g} x real time asked for: the machine is busy',
+                WARN,
+                f'{name}: slower than the {wanted:g} x real time asked for: the machine is busy',
                 'RUNNING', 'slow')
         else:
             asked = f'{wanted:g} x real time' if wanted > 0 else 'as fast as it goes'
-            self.set_status(OK, f'{name}: {asked}, odom from {self.settings.odom_source}', 'RUNNING')
+            self.set_status(
+                OK, f'{name}: {asked}, odom from {self.settings.odom_source}', 'RUNNING')
 
     def _diagnose_speed(self, stat):
         stat.summary(OK, f'{self._pacer.achieved:.2f} x real time')
@@ -302,14 +317,15 @@ def _imu_msg(settings):
     msg = Imu()
     msg.header.frame_id = 'imu_link'
     msg.orientation_covariance[0] = -1.0
-    msg.angular_velocity_covariance = np.diag([max(settings.gyro_noise_std, 1e-6) ** 2] * 3).ravel()
+    gyro = max(settings.gyro_noise_std, 1e-6) ** 2
+    msg.angular_velocity_covariance = np.diag([gyro] * 3).ravel()
     accelerometer = max(settings.accelerometer_noise_std, 1e-6) ** 2
     msg.linear_acceleration_covariance = np.diag([accelerometer] * 3).ravel()
     return msg
 
 
 def _robot_frames(robot):
-    """Return the fixed frames; base_link is the middle of the axle, base_footprint the floor below."""
+    """Return the fixed frames; base_link is mid-axle, base_footprint on the floor below it."""
     axle, lidar, caster = robot.wheels.radius, robot.lidar, robot.caster
     frames = (
         (BASE, 'base_link', (0.0, 0.0, axle), 0.0),

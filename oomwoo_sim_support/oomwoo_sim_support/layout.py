@@ -1,18 +1,17 @@
 """
 A world from one YAML file: walls, boxes, cylinders, arcs, soft things, carpets and a dock.
 
-The package's README has the schema. Lengths are metres and angles degrees in the file; angles are radians
-once loaded. Whatever cannot be used is refused with the file, the element and the field named.
+The package's README has the schema. Lengths are metres and angles degrees in the file; angles are
+radians once loaded. What cannot be used is refused, naming the file, the element and the field.
 """
 from dataclasses import dataclass
 import math
 from pathlib import Path
 
 import numpy as np
-import yaml
-
 from oomwoo_sim_support import layout_fields as read
 from oomwoo_sim_support.layout_primitives import Primitive, primitives
+import yaml
 
 __all__ = [
     'Arc',
@@ -72,7 +71,7 @@ class Cylinder:
 
 @dataclass(frozen=True)
 class Arc:
-    """A bent wall, counterclockwise from ``start`` to ``stop``; ``radius`` is that of its middle."""
+    """A bent wall, counterclockwise from ``start`` to ``stop``; ``radius`` is of its middle."""
 
     name: str
     center: tuple
@@ -126,7 +125,7 @@ class NarrowGap:
 
 @dataclass(frozen=True)
 class Layout:
-    """One world; ``path`` is the file it came from and ``sources`` that and those it is based on."""
+    """One world; ``path`` is its file, ``sources`` that and those it is based on."""
 
     name: str
     path: Path
@@ -198,8 +197,8 @@ def find_layout(path_or_name):
     """
     Return the path of a layout's file.
 
-    Takes ``living_room``, ``living_room.world``, the path of a generated world (its layout is meant), or
-    the path of any layout file. Raises :class:`LayoutError` when there is none.
+    Takes ``living_room``, ``living_room.world``, the path of a generated world (its layout is
+    meant), or the path of any layout file. Raises :class:`LayoutError` when there is none.
     """
     given = Path(path_or_name)
     named_file = given.suffix in ('.yaml', '.yml')
@@ -226,7 +225,7 @@ def load_layout(path_or_name):
 
 
 def layout_from_dict(raw, where='layout'):
-    """Return the :class:`Layout` of a mapping as in a layout file; ``where`` stands for its name."""
+    """Return the :class:`Layout` of a layout file's mapping; ``where`` stands for its name."""
     return _build(raw, where, None, ())
 
 
@@ -277,7 +276,7 @@ def _build(raw, where, path, sources):
 
 
 def _with_base(raw, where, path, sources):
-    """Return the mapping with the one it is based on merged in: lists are joined, the rest is replaced."""
+    """Return the mapping merged into what it is based on: lists joined, the rest replaced."""
     if not isinstance(raw, dict):
         raise LayoutError(f'{where}: expected a mapping, got {type(raw).__name__}')
     for key in raw:
@@ -290,7 +289,8 @@ def _with_base(raw, where, path, sources):
     base_path = beside if beside and beside.is_file() else find_layout(name)
     if base_path in sources:
         raise LayoutError(f'{where}: based_on: {name!r} is based on this layout itself')
-    base, sources = _with_base(_read_yaml(base_path), str(base_path), base_path, (*sources, base_path))
+    base, sources = _with_base(
+        _read_yaml(base_path), str(base_path), base_path, (*sources, base_path))
     merged = {key: value for key, value in base.items() if key != 'based_on'}
     for key, value in raw.items():
         if key in _ELEMENTS or key == 'narrow_gaps':
@@ -337,7 +337,10 @@ def _fields(entry, schema, where):
 
 
 def _narrow_gaps(raw, where):
-    schema = {'between': ('between', _two_names, _REQUIRED), 'width': ('width', read.not_negative, _REQUIRED)}
+    schema = {
+        'between': ('between', _two_names, _REQUIRED),
+        'width': ('width', read.not_negative, _REQUIRED),
+    }
     return tuple(
         NarrowGap(**_fields(entry, schema, f'{where}: narrow_gaps[{number}]'))
         for number, entry in enumerate(_list(raw, 'narrow_gaps', where)))
@@ -356,19 +359,22 @@ def _check_whole(layout, where):
         for element in getattr(layout, kind):
             here = f'{where}: {kind} {element.name!r}'
             if element.name in seen:
-                raise LayoutError(f'{here}: name: is already that of one of the {seen[element.name]}')
+                raise LayoutError(
+                    f'{here}: name: is already that of one of the {seen[element.name]}')
             seen[element.name] = kind
             _check_element(element, here)
     for number, gap in enumerate(layout.narrow_gaps):
         for name in gap.between:
             if name not in seen:
-                raise LayoutError(f'{where}: narrow_gaps[{number}]: between: there is no element {name!r}')
+                raise LayoutError(
+                    f'{where}: narrow_gaps[{number}]: between: there is no element {name!r}')
     start = np.array([layout.start[:2]])
     if not read.polygon_holds(layout.floor, start)[0]:
         raise LayoutError(f'{where}: start: {list(layout.start[:2])} is outside the floor')
     for part in primitives(layout):
         if not part.soft and part.signed_distance(start)[0] <= 0.0:
-            raise LayoutError(f'{where}: start: {list(layout.start[:2])} is inside {part.element!r}')
+            raise LayoutError(
+                f'{where}: start: {list(layout.start[:2])} is inside {part.element!r}')
 
 
 def _check_element(element, where):
@@ -379,6 +385,7 @@ def _check_element(element, where):
             raise LayoutError(f'{where}: points: the last repeats the first; "closed" joins them')
     if isinstance(element, Arc):
         if not 0.0 < element.stop - element.start <= math.tau + 1e-9:
-            raise LayoutError(f'{where}: to: must lie above "from" and at most 360 degrees away from it')
+            raise LayoutError(
+                f'{where}: to: must lie above "from" and at most 360 degrees away from it')
         if element.thickness >= 2 * element.radius:
             raise LayoutError(f'{where}: thickness: must be less than twice the radius')

@@ -1,11 +1,12 @@
 """
 Prints every gap of a layout that is narrower than a given width.
 
-A gap is a bottleneck: two surfaces face each other, and the disk that just fits between them touches
-nothing else. So the slot behind a panel, two teeth, a bay with straight sides or one that is wider inside,
-and the room between two legs are gaps. A place that only narrows towards its end is none: in a corner or a V
-pocket every disk between the two sides has a larger one next to it, and a robot that keeps its distance
-turns round there without being squeezed. Nor is a dent that is shallower than it is wide, nor half a circle.
+A gap is a bottleneck: two surfaces face each other, and the disk that just fits between them
+touches nothing else. So the slot behind a panel, two teeth, a bay with straight sides or one that
+is wider inside, and the room between two legs are gaps. A place that only narrows towards its end
+is none: in a corner or a V pocket every disk between the two sides has a larger one next to it,
+and a robot that keeps its distance turns round there without being squeezed. Nor is a dent that is
+shallower than it is wide, nor half a circle.
 
 Every wall is cut into convex pieces (see layout_primitives), between two of which the distance has
 one smallest value. It is found exactly, so that a gap of 0.314 m is not a matter of a raster.
@@ -17,7 +18,6 @@ import math
 
 import numpy as np
 from oomwoo_localization.robot import load_robot
-
 from oomwoo_sim_support.layout import LayoutError, load_layout
 from oomwoo_sim_support.layout_primitives import solid_distance, touchable
 
@@ -28,7 +28,7 @@ ALONG = np.linspace(0.0, 1.0, 33)
 
 @dataclass(frozen=True)
 class Gap:
-    """Two elements (maybe the same twice), the width between them and the middle of the narrowest place."""
+    """Two elements (maybe one twice), the width between them, the middle of the narrowest."""
 
     between: tuple
     width: float
@@ -37,7 +37,7 @@ class Gap:
 
 
 def find_gaps(layout, width, robot=None):
-    """Return the :class:`Gap` list below ``width`` metres, narrowest first; one a pair of elements."""
+    """Return the :class:`Gap` list below ``width`` m, narrowest first; one a pair of elements."""
     parts = touchable(layout, robot or load_robot())
     found = {}
     for a, b in itertools.combinations(parts, 2):
@@ -51,9 +51,10 @@ def find_gaps(layout, width, robot=None):
 
 
 def undeclared_gaps(layout, gaps):
-    """Return the gaps that the layout's ``narrow_gaps`` do not name with that width, to a millimetre."""
+    """Return the gaps that ``narrow_gaps`` does not name with that width, to a millimetre."""
     declared = {gap.between: gap.width for gap in layout.narrow_gaps}
-    return [gap for gap in gaps if abs(declared.get(gap.between, math.inf) - gap.width) > TOLERANCE_M]
+    return [
+        gap for gap in gaps if abs(declared.get(gap.between, math.inf) - gap.width) > TOLERANCE_M]
 
 
 def _reach(part):
@@ -76,7 +77,7 @@ def _between(a, b, width, parts):
 
 
 def closest_points(a, b):
-    """Return pairs of points, one on each of two primitives, among which are all the closest ones."""
+    """Return pairs of points, one on each primitive, among which are all the closest ones."""
     if a.kind == b.kind == 'cylinder':
         away = np.array([b.x - a.x, b.y - a.y])
         away /= max(np.linalg.norm(away), 1e-12)
@@ -97,17 +98,20 @@ def _onto_box(box, point):
     c, s = math.cos(box.yaw), math.sin(box.yaw)
     turn = np.array([[c, -s], [s, c]])
     local = (point - [box.x, box.y]) @ turn
-    return turn @ np.clip(local, [-box.half_x, -box.half_y], [box.half_x, box.half_y]) + [box.x, box.y]
+    nearest = np.clip(local, [-box.half_x, -box.half_y], [box.half_x, box.half_y])
+    return turn @ nearest + [box.x, box.y]
 
 
 def main(args=None):
-    """Print the gaps of a layout; return the exit status, 1 with --strict and an undeclared one."""
-    parser = argparse.ArgumentParser(description='Every gap of a layout that is narrower than a width.')
+    """Print the gaps of a layout; return the status, 1 with --strict and an undeclared one."""
+    parser = argparse.ArgumentParser(
+        description='Every gap of a layout that is narrower than a width.')
     parser.add_argument('layout', help='name or file of a layout')
-    parser.add_argument('--width', type=float, default=0.45, metavar='M', help='metres (default 0.45)')
     parser.add_argument(
-        '--strict', action='store_true', help='exit status 1 when a gap is not declared in narrow_gaps'
-    )
+        '--width', type=float, default=0.45, metavar='M', help='metres (default 0.45)')
+    parser.add_argument(
+        '--strict', action='store_true',
+        help='exit status 1 when a gap is not declared in narrow_gaps')
     options = parser.parse_args(args)
     if not (math.isfinite(options.width) and options.width > 0):
         parser.error(f'--width must be greater than zero, got {options.width}')
@@ -118,13 +122,12 @@ def main(args=None):
     gaps = find_gaps(layout, options.width)
     accidental = undeclared_gaps(layout, gaps)
     diameter = 2 * load_robot().body.radius
-    print(
-        f'{layout.name}: {len(gaps)} gaps narrower than {options.width:g} m, {len(accidental)} not declared'
-    )
+    print(f'{layout.name}: {len(gaps)} gaps narrower than {options.width:g} m, '
+          f'{len(accidental)} not declared')
     for gap in gaps:
         mark = 'NOT DECLARED' if gap in accidental else 'on purpose'
-        print(f'  {gap.width:.4f} m ({gap.width / diameter:.2f} robots)  at ({gap.x:+.2f}, {gap.y:+.2f})  '
-              f'{" - ".join(gap.between)}  {mark}')
+        print(f'  {gap.width:.4f} m ({gap.width / diameter:.2f} robots)  '
+              f'at ({gap.x:+.2f}, {gap.y:+.2f})  {" - ".join(gap.between)}  {mark}')
     return 1 if options.strict and accidental else 0
 
 

@@ -1,9 +1,9 @@
-"""The Gazebo Harmonic world of a layout: one static model an element, soft things without collision."""
+"""Gazebo Harmonic's world of a layout: a static model an element, no collision for soft things."""
 from xml.sax.saxutils import escape, quoteattr
 
 from oomwoo_sim_support.layout import primitives
 
-# What a base with LiDAR, IMU and bumpers needs. A world that names any plugin gets none by default.
+# What a base with LiDAR, IMU and bumpers needs: a world that names any plugin gets no defaults.
 PLUGINS = (
     ('gz-sim-physics-system', 'gz::sim::systems::Physics', ''),
     ('gz-sim-user-commands-system', 'gz::sim::systems::UserCommands', ''),
@@ -59,8 +59,8 @@ def layout_sdf(layout, note=''):
     """
     Return the text of an SDF 1.10 world.
 
-    ``note`` goes into a comment at the top. A model has the name of its element, a piece that of its
-    primitive. Carpets are drawn only: their friction is the embedded simulator's.
+    ``note`` goes into a comment at the top. A model has the name of its element, a piece that of
+    its primitive. Carpets are drawn only: their friction is the embedded simulator's.
     """
     groups = {}
     for part in primitives(layout):
@@ -69,14 +69,17 @@ def layout_sdf(layout, note=''):
     for kind in ('walls', 'boxes', 'cylinders', 'arcs', 'soft'):
         color_of.update({element.name: COLORS[kind] for element in getattr(layout, kind)})
     plugins = ''.join(
-        f'    <plugin filename="{file}" name="{name}">{inside}</plugin>\n' for file, name, inside in PLUGINS)
+        f'    <plugin filename="{file}" name="{name}">{inside}</plugin>\n'
+        for file, name, inside in PLUGINS)
     models = [
-        _model(name, [_piece(part, color_of[name]) for part in parts]) for name, parts in groups.items()
-    ]
+        _model(name, [_piece(part, color_of[name]) for part in parts])
+        for name, parts in groups.items()]
     models += [_model(carpet.name, [_carpet(carpet)]) for carpet in layout.carpets]
     comment = f'<!-- {note.replace("--", "- -")} -->\n' if note else ''
-    return (f'<?xml version="1.0"?>\n{comment}<sdf version="1.10">\n  <world name={quoteattr(layout.name)}>\n'
-            f'{plugins}{HEAD}{"".join(models)}  </world>\n</sdf>\n')
+    return (
+        f'<?xml version="1.0"?>\n{comment}<sdf version="1.10">\n'
+        f'  <world name={quoteattr(layout.name)}>\n'
+        f'{plugins}{HEAD}{"".join(models)}  </world>\n</sdf>\n')
 
 
 def _number(value):
@@ -89,8 +92,10 @@ def _numbers(*values):
 
 
 def _model(name, pieces):
-    return (f'    <model name={quoteattr(name)}>\n      <static>true</static>\n      <link name="link">\n'
-            f'{"".join(pieces)}      </link>\n    </model>\n')
+    return (
+        f'    <model name={quoteattr(name)}>\n'
+        '      <static>true</static>\n      <link name="link">\n'
+        f'{"".join(pieces)}      </link>\n    </model>\n')
 
 
 def _material(color):
@@ -101,20 +106,23 @@ def _piece(part, color):
     tall = part.z_max - part.z_min
     if part.kind == 'cylinder':
         shape = (
-            f'<cylinder><radius>{_number(part.radius)}</radius><length>{_number(tall)}</length></cylinder>'
-        )
+            f'<cylinder><radius>{_number(part.radius)}</radius>'
+            f'<length>{_number(tall)}</length></cylinder>')
     else:
         shape = f'<box><size>{_numbers(2 * part.half_x, 2 * part.half_y, tall)}</size></box>'
-    pose = f'<pose>{_numbers(part.x, part.y, (part.z_min + part.z_max) / 2, 0, 0, part.yaw)}</pose>'
+    middle = (part.z_min + part.z_max) / 2
+    pose = f'<pose>{_numbers(part.x, part.y, middle, 0, 0, part.yaw)}</pose>'
     body = f'{pose}<geometry>{shape}</geometry>'
     name = escape(part.name, {'"': '&quot;'})
-    collision = '' if part.soft else f'        <collision name="{name}_collision">{body}</collision>\n'
+    collision = (
+        '' if part.soft
+        else f'        <collision name="{name}_collision">{body}</collision>\n')
     return f'{collision}        <visual name="{name}_visual">{body}{_material(color)}</visual>\n'
 
 
 def _carpet(carpet):
     points = ''.join(f'<point>{_numbers(*point)}</point>' for point in carpet.polygon)
     return (
-        f'        <visual name="visual"><geometry><polyline>{points}<height>{CARPET_HEIGHT_M}</height>'
-        f'</polyline></geometry>{_material(COLORS["carpets"])}</visual>\n'
-    )
+        f'        <visual name="visual"><geometry><polyline>{points}'
+        f'<height>{CARPET_HEIGHT_M}</height></polyline></geometry>'
+        f'{_material(COLORS["carpets"])}</visual>\n')

@@ -1,14 +1,13 @@
-"""Records every topic of the graph into one MCAP file (what ``ros2 bag record -a`` does where it is installed)."""
+"""Records every topic into one MCAP file, as ``ros2 bag record -a`` does where installed."""
 from dataclasses import dataclass
 import sys
 
 from ament_index_python.packages import get_package_share_directory
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
-from rosidl_runtime_py.utilities import get_message
-
 from oomwoo_localization.ros_support import ERROR, OK, run_node, SuiteNode, WARN
 from oomwoo_localization.settings import setting
 from oomwoo_sim_support.recording import DefinitionError, Recording
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rosidl_runtime_py.utilities import get_message
 
 _DISCOVERY_PERIOD_S = 0.5
 
@@ -48,10 +47,13 @@ class RecorderNode(SuiteNode):
                 kind = get_message(types[0])
             except (DefinitionError, ImportError, AttributeError, ValueError) as error:
                 self._left_out.add(topic)
-                self.set_status(WARN, f'{topic} is not recorded: {error}', state='RECORDING', reason_code='TYPE')
+                self.set_status(
+                    WARN, f'{topic} is not recorded: {error}', state='RECORDING',
+                    reason_code='TYPE')
                 continue
             self._topics[topic] = self.create_subscription(
-                kind, topic, lambda data, topic=topic: self._write(topic, data), _qos_of(publishers), raw=True)
+                kind, topic, lambda data, topic=topic: self._write(topic, data),
+                _qos_of(publishers), raw=True)
 
     def _write(self, topic, data):
         # Recordings must not step back in time, even when a simulation is reset.
@@ -60,15 +62,15 @@ class RecorderNode(SuiteNode):
             self._recording.write(topic, data, self._latest_ns)
         except OSError as error:
             self.set_status(
-                ERROR, f'recording stopped: {self.settings.path}: {error.strerror}', state='FAILED',
-                reason_code='DISK', recoverable=False)
+                ERROR, f'recording stopped: {self.settings.path}: {error.strerror}',
+                state='FAILED', reason_code='DISK', recoverable=False)
             self.done, self.exit_status = True, 1
 
     def stop(self):
         """Finish the file."""
         self._recording.close()
-        print(f'recorded {self._recording.messages} messages of {len(self._topics)} topics to {self.settings.path}',
-              flush=True)
+        print(f'recorded {self._recording.messages} messages of {len(self._topics)} topics '
+              f'to {self.settings.path}', flush=True)
 
 
 def _steady_clock():

@@ -1,8 +1,8 @@
 """
 MCAP recordings of ROS 2 messages, as Foxglove and ``ros2 bag`` read them.
 
-The messages arrive serialised (CDR) and are written as they are; their definitions are gathered from the
-``.msg`` files of the installed packages into the ``ros2msg`` form of the MCAP registry.
+The messages arrive serialised (CDR) and are written as they are; their definitions are gathered
+from the ``.msg`` files of the installed packages into the ``ros2msg`` form of the MCAP registry.
 """
 from functools import lru_cache
 from pathlib import Path
@@ -11,8 +11,8 @@ import re
 from mcap.writer import CompressionType, Writer
 
 _PRIMITIVES = frozenset((
-    'bool', 'byte', 'char', 'float32', 'float64', 'int8', 'uint8', 'int16', 'uint16', 'int32', 'uint32', 'int64',
-    'uint64', 'string', 'wstring'))
+    'bool', 'byte', 'char', 'float32', 'float64', 'int8', 'uint8', 'int16', 'uint16', 'int32',
+    'uint32', 'int64', 'uint64', 'string', 'wstring'))
 _SEPARATOR = '=' * 80
 
 
@@ -24,7 +24,8 @@ def message_definition(type_name, share_of):
     """
     Return the full text definition of ``pkg/msg/Name``: its own, then that of each type it holds.
 
-    ``share_of(package)`` returns a package's share folder. Raises :class:`DefinitionError`, naming the type.
+    ``share_of(package)`` returns a package's share folder. Raises :class:`DefinitionError`, naming
+    the type.
     """
     own = _definition_file(type_name, share_of)
     parts, known, queue = [own], {type_name}, _field_types(own, type_name)
@@ -80,17 +81,18 @@ class Recording:
         self._schemas, self._channels = {}, {}
 
     def add_topic(self, topic, type_name):
-        """Make ``topic`` known; raises :class:`DefinitionError` when its type has no definition."""
+        """Make ``topic`` known; :class:`DefinitionError` when its type has no definition."""
         if topic in self._channels:
             return
         if type_name not in self._schemas:
             self._schemas[type_name] = self._writer.register_schema(
-                name=type_name, encoding='ros2msg', data=self._definition(type_name).encode('utf-8'))
+                name=type_name, encoding='ros2msg',
+                data=self._definition(type_name).encode('utf-8'))
         self._channels[topic] = self._writer.register_channel(
             topic=topic, message_encoding='cdr', schema_id=self._schemas[type_name])
 
     def write(self, topic, data, time_ns):
-        """Append the serialised message ``data`` of a known topic, at ``time_ns`` of the recording's clock."""
+        """Append the serialised ``data`` of a known topic, at ``time_ns`` of the recording."""
         self._writer.add_message(
             channel_id=self._channels[topic], log_time=time_ns, publish_time=time_ns, data=data)
         self.messages += 1

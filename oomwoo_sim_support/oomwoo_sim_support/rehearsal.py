@@ -29,9 +29,9 @@ class Track:
     """
     What happened, one row a scan.
 
-    ``time_s`` (N,), ``truth`` (N, 3) in the map, ``odom`` (N, 3), ``command`` (N, 2) m/s and rad/s,
-    ``clearance_m`` (N,) true gap from the shell to the nearest solid; how often the bumper and the shell
-    behind it touched something during the run, and the wall seconds it took.
+    ``time_s`` (N,), ``truth`` (N, 3) in the map, ``odom`` (N, 3), ``command`` (N, 2) m/s and
+    rad/s, ``clearance_m`` (N,) true gap from the shell to the nearest solid; how often the bumper
+    and the shell behind it touched something during the run, and the wall seconds it took.
     """
 
     time_s: np.ndarray
@@ -55,14 +55,16 @@ class Rehearsal:
         """Return the :class:`Observation` of this instant."""
         sim = self.sim
         left, right = sim.bumpers()
-        return Observation(sim.time_s, sim.scan(), sim.base_from_scan, sim.odometry().pose, left, right)
+        return Observation(
+            sim.time_s, sim.scan(), sim.base_from_scan, sim.odometry().pose, left, right)
 
     def run(self, controller, seconds, watch=None):
         """
         Drive for ``seconds`` and return the :class:`Track`; call again to go on.
 
         ``controller(observation)`` returns (linear, angular) in m/s and rad/s once a scan.
-        ``watch(sim, observation, command)`` is called after it, for meters; it may return True to end.
+        ``watch(sim, observation, command)`` is called after it, for meters; it may return True to
+        end.
         """
         sim = self.sim
         period_s = 1.0 / sim.robot.lidar.rate

@@ -1,4 +1,4 @@
-"""Where the robot stands in the plane: exact distance to upright solids, and the carpet under a wheel."""
+"""Where the robot stands in the plane: distance to upright solids, and carpet under a wheel."""
 import numpy as np
 
 
@@ -44,13 +44,14 @@ class Carpets:
     """What grip a tyre has where."""
 
     def __init__(self, carpets, bare_friction):
-        """Take the layout's carpets, ``polygon`` (N, 2) and ``friction`` each; a later one lies on top."""
+        """Take carpets, ``polygon`` (N, 2) and ``friction`` each; a later one lies on top."""
         self._bare = bare_friction
         self._carpets = []
         for carpet in carpets:
             polygon = np.asarray(carpet.polygon, dtype=float)
             low, high = polygon.min(axis=0).tolist(), polygon.max(axis=0).tolist()
-            edges = [(*a, *b) for a, b in zip(polygon.tolist(), np.roll(polygon, -1, axis=0).tolist())]
+            following = np.roll(polygon, -1, axis=0)
+            edges = [(*a, *b) for a, b in zip(polygon.tolist(), following.tolist())]
             self._carpets.insert(0, (low, high, edges, float(carpet.friction)))
 
     def __len__(self):

@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 
 class EntityError(ValueError):
-    """A description that cannot be spawned; ``supported`` is False when it is one of an unknown kind."""
+    """A description that cannot be spawned; ``supported`` is False for one of unknown kind."""
 
     def __init__(self, message, supported=True):
         """Take a sentence for a human."""
@@ -15,7 +15,7 @@ class EntityError(ValueError):
 
 @dataclass(frozen=True)
 class EntityShape:
-    """A box or cylinder: sizes (x, y, z) in metres, its centre and yaw in the model's frame, its name."""
+    """A box or cylinder: sizes (x, y, z) in metres, centre and yaw in the model's frame, name."""
 
     kind: str
     size: tuple
@@ -27,7 +27,7 @@ class EntityShape:
 
 
 def sdf_of_box(name, size):
-    """Return the SDF of a box of ``size`` (x, y, z) metres whose model frame is on the floor under it."""
+    """Return the SDF of a box of ``size`` (x, y, z) m, its frame on the floor under it."""
     numbers = ' '.join(f'{v:g}' for v in size)
     return _SDF.format(name=name, z=size[2] / 2, shape=f'<box><size>{numbers}</size></box>')
 
@@ -57,10 +57,12 @@ def shape_from_sdf(text):
         raise EntityError(f'not XML: {error}') from error
     if root.tag != 'sdf':
         raise EntityError(f'the root element is <{root.tag}>, expected <sdf>', supported=False)
-    found = [(model, link, collision) for model in root.iter('model') for link in model.findall('link')
-             for collision in link.findall('collision')]
+    found = [
+        (model, link, collision) for model in root.iter('model')
+        for link in model.findall('link') for collision in link.findall('collision')]
     if len(found) != 1:
-        raise EntityError(f'expected one model with one collision, found {len(found)}', supported=False)
+        raise EntityError(
+            f'expected one model with one collision, found {len(found)}', supported=False)
     x, y, z, yaw = 0.0, 0.0, 0.0, 0.0
     for element in found[0]:
         dx, dy, dz, turn = _pose(element)
@@ -88,7 +90,8 @@ def _pose(element):
         return 0.0, 0.0, 0.0, 0.0
     x, y, z, roll, pitch, yaw = _numbers(element, 'pose', 6)
     if abs(roll) > 1e-6 or abs(pitch) > 1e-6:
-        raise EntityError(f'<{element.tag}>: not upright: roll {roll}, pitch {pitch}', supported=False)
+        raise EntityError(
+            f'<{element.tag}>: not upright: roll {roll}, pitch {pitch}', supported=False)
     if pose.get('degrees') in ('true', '1'):
         yaw = math.radians(yaw)
     return x, y, z, yaw

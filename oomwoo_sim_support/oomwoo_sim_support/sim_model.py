@@ -1,22 +1,24 @@
 """
 The MuJoCo model of a world and the robot in it.
 
-Static solids are geoms of the world body, spawned obstacles mocap bodies (moving a world geom would
-move it for rays only). Who touches whom is settled by bits, which spares pair tests: the shell meets
-solids and floor; wheels and caster meet the floor, and solids too low for the shell to meet first.
+Static solids are geoms of the world body, spawned obstacles mocap bodies (moving a world geom
+would move it for rays only). Who touches whom is settled by bits, which spares pair tests: the
+shell meets solids and floor; wheels and caster meet the floor, and solids too low for the shell to
+meet first.
 """
 import math
 
 import mujoco
 
 SOLID_GROUP, SOFT_GROUP, ROBOT_GROUP = 0, 1, 3
-RAYS_SEE = (1, 1, 0, 0, 0, 0)              # by geom group: solids, soft things; never the robot itself
+RAYS_SEE = (1, 1, 0, 0, 0, 0)              # by geom group: solids, soft things; never the robot
 
-_SHELL, _TYRE = 1, 2                       # contype of the robot's geoms, conaffinity of the world's
-_LOW_M = 0.008                             # above the ground clearance; what is higher meets the shell first
+_SHELL, _TYRE = 1, 2                       # contype of the robot, conaffinity of the world
+_LOW_M = 0.008                             # over the ground clearance; above, the shell is first
 _WHEEL_SOLREF, _WHEEL_SOLIMP = (0.02, 1.0), (0.95, 0.99, 0.001, 0.5, 2.0)
-_WHEEL_ARMATURE = 2e-3                     # kg m^2, motor through its gears; without any the servo chatters
-_WHEEL_GAIN, _WHEEL_TORQUE_NM = 1.0, 0.22  # velocity servo, stiffer swings at 5 ms; stalls before it slips
+_WHEEL_ARMATURE = 2e-3                     # kg m^2, motor through gears; 0 makes the servo chatter
+# Velocity servo, stiffer swings at 5 ms; stalls before it slips.
+_WHEEL_GAIN, _WHEEL_TORQUE_NM = 1.0, 0.22
 _SHELL_FRICTION = 0.1
 UNLIMITED = 1e6                            # rad/s, the open end of a ramp
 
@@ -37,7 +39,8 @@ def build_model(parts, entities, robot, settings):
     option.jacobian = mujoco.mjtJacobian.mjJAC_DENSE
     option.impratio = settings.tyre_stiffness
     option.tolerance = 1e-8
-    option.disableflags = int(mujoco.mjtDisableBit.mjDSBL_ISLAND)      # one island only: nothing to find
+    # One island only: nothing to find.
+    option.disableflags = int(mujoco.mjtDisableBit.mjDSBL_ISLAND)
     world = spec.worldbody
     world.add_geom(
         name='floor', type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1], contype=0,
@@ -46,7 +49,8 @@ def build_model(parts, entities, robot, settings):
         _add_part(world, f'world/{part.name}', part, robot, part.x, part.y, part.yaw)
     for name, part in entities.items():
         body = world.add_body(
-            name=f'entity/{name}', mocap=True, pos=[part.x, part.y, 0.0], quat=yaw_quaternion(part.yaw))
+            name=f'entity/{name}', mocap=True, pos=[part.x, part.y, 0.0],
+            quat=yaw_quaternion(part.yaw))
         _add_part(body, f'entity/{name}', part, robot, 0.0, 0.0, 0.0)
     _add_robot(spec, robot, settings)
     return spec.compile()
@@ -90,17 +94,20 @@ def _add_robot(spec, robot, settings):
         pos=[robot.caster.x, 0, robot.caster.radius], condim=1, priority=2,
         contype=_TYRE, conaffinity=0, group=ROBOT_GROUP, mass=0)
     for name, side in (('left', 1), ('right', -1)):
-        # A crowned tyre touches in one point. The two edges of a cylinder chatter when it spins on the spot.
-        wheel = base.add_body(name=f'{name}_wheel', pos=[0, side * wheels.track / 2, wheels.radius])
+        # A crowned tyre touches in one point. The two edges of a cylinder chatter when it spins on
+        # the spot.
+        wheel = base.add_body(
+            name=f'{name}_wheel', pos=[0, side * wheels.track / 2, wheels.radius])
         wheel.add_joint(name=f'{name}_wheel', axis=[0, 1, 0], armature=_WHEEL_ARMATURE)
         wheel.add_geom(
             name=f'{name}_wheel', type=mujoco.mjtGeom.mjGEOM_ELLIPSOID,
-            size=[wheels.radius, wheels.width / 2, wheels.radius], mass=wheels.mass, condim=4, priority=1,
+            size=[wheels.radius, wheels.width / 2, wheels.radius], mass=wheels.mass,
+            condim=4, priority=1,
             friction=[settings.tyre_friction, settings.tyre_scrub, 0.0001],
             solref=list(_WHEEL_SOLREF), solimp=list(_WHEEL_SOLIMP),
             contype=_TYRE, conaffinity=0, group=ROBOT_GROUP, rgba=[0.1, 0.1, 0.1, 1])
-        # The servo's set point is the actuator's state: the control is its slope and the range its end, so
-        # that MuJoCo ramps the wheel inside a run of steps.
+        # The servo's set point is the actuator's state: the control is its slope and the range its
+        # end, so that MuJoCo ramps the wheel inside a run of steps.
         spec.add_actuator(
             name=f'{name}_wheel', target=f'{name}_wheel', trntype=mujoco.mjtTrn.mjTRN_JOINT,
             dyntype=mujoco.mjtDyn.mjDYN_INTEGRATOR, gaintype=mujoco.mjtGain.mjGAIN_FIXED,
@@ -112,7 +119,7 @@ def _add_robot(spec, robot, settings):
 
 def _set_inertia(base, robot):
     """
-    Give the shell a full disc's inertia and the centre of mass that makes the whole robot's come out right.
+    Give the shell a full disc's inertia, and the centre of mass that puts the whole robot's right.
 
     The wheels sit on the axle, at wheel-radius height.
     """

@@ -6,7 +6,7 @@ from oomwoo_sim_support.sim_clearance import SolidField
 
 
 class SimError(ValueError):
-    """Something that cannot be put where it was asked to be, or a name that is taken or unknown."""
+    """Something that cannot be where it was asked to be, or a name that is taken or unknown."""
 
 
 class Obstacles:
@@ -20,11 +20,13 @@ class Obstacles:
         self._measure()
 
     def add(self, part, robot_xy):
-        """Put in a primitive; raises :class:`SimError` for its name, its numbers, or the robot there."""
+        """Put in a primitive; raises :class:`SimError` for its name, numbers or the robot."""
         if not part.name or part.name in self.entities or part.name == self._robot.name:
-            raise SimError(f'the name {part.name!r} is taken' if part.name else 'the name is empty')
+            raise SimError(
+                f'the name {part.name!r} is taken' if part.name else 'the name is empty')
         sizes = (part.half_x, part.half_y, part.z_max - part.z_min)
-        if not all(map(math.isfinite, (part.x, part.y, part.yaw, part.z_min, *sizes))) or min(sizes) <= 0:
+        numbers = (part.x, part.y, part.yaw, part.z_min, *sizes)
+        if not all(map(math.isfinite, numbers)) or min(sizes) <= 0:
             raise SimError(f'{part.name}: position must be finite and sizes greater than zero')
         self._refuse_on_robot(part, robot_xy)
         self.entities[part.name] = part
@@ -50,13 +52,14 @@ class Obstacles:
         self._measure()
 
     def gap(self, x, y):
-        """Return metres from the shell of a robot at the point to the nearest solid, and that one's name."""
+        """Return metres from the shell of a robot there to the nearest solid, and its name."""
         distance, name = self._solids.nearest(x, y)
         return distance - self._robot.body.radius, name
 
     def entity_over(self, robot_xy):
-        """Return the name of a spawned obstacle in which a robot at the point would stand, or ''."""
-        return next((part.name for part in self.entities.values() if self._meets(part, robot_xy)), '')
+        """Return the name of a spawned obstacle in which a robot there would stand, or ''."""
+        return next(
+            (part.name for part in self.entities.values() if self._meets(part, robot_xy)), '')
 
     def _known(self, name):
         if name not in self.entities:
@@ -65,10 +68,13 @@ class Obstacles:
 
     def _refuse_on_robot(self, part, robot_xy):
         if self._meets(part, robot_xy):
-            raise SimError(f'{part.name!r} at ({part.x:.3f}, {part.y:.3f}) would stand in the robot')
+            raise SimError(
+                f'{part.name!r} at ({part.x:.3f}, {part.y:.3f}) would stand in the robot')
 
     def _meets(self, part, robot_xy):
-        return self._touchable(part) and SolidField([part]).nearest(*robot_xy)[0] < self._robot.body.radius
+        return (
+            self._touchable(part)
+            and SolidField([part]).nearest(*robot_xy)[0] < self._robot.body.radius)
 
     def _touchable(self, part):
         body = self._robot.body

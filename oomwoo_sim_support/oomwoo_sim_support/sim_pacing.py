@@ -6,14 +6,16 @@ class Pacer:
     """
     Ticks due by a wall clock.
 
-    A simulator that falls behind does not run after the lost time: it goes on at what the machine gives.
+    A simulator that falls behind does not run after the lost time: it goes on at what the machine
+    gives.
     """
 
     def __init__(self, tick_s, factor, most_ticks=4, patience_s=0.05):
         """
         Take the simulated length of a tick and the wanted factor; 0 is as fast as possible.
 
-        At most ``most_ticks`` are due at once; debt above ``patience_s`` simulated seconds is forgiven.
+        At most ``most_ticks`` are due at once; debt above ``patience_s`` simulated seconds is
+        forgiven.
         """
         self._tick_s, self._most, self._patience_s = tick_s, most_ticks, patience_s
         self._factor = factor

@@ -25,7 +25,8 @@ from simulation_interfaces.srv import (
 MOST_STEPS = 100000
 _FRAMES = ('', 'world', 'map')
 _FEATURES = (
-    SimulatorFeatures.SPAWNING, SimulatorFeatures.SPAWNING_RESOURCE_STRING, SimulatorFeatures.DELETING,
+    SimulatorFeatures.SPAWNING, SimulatorFeatures.SPAWNING_RESOURCE_STRING,
+    SimulatorFeatures.DELETING,
     SimulatorFeatures.ENTITY_STATE_GETTING, SimulatorFeatures.ENTITY_STATE_SETTING,
     SimulatorFeatures.SIMULATION_RESET, SimulatorFeatures.SIMULATION_RESET_STATE,
     SimulatorFeatures.SIMULATION_RESET_SPAWNED, SimulatorFeatures.SIMULATION_STATE_GETTING,
@@ -47,8 +48,10 @@ class SimulationServices:
         self._node = node
         self._state = SimulationState.STATE_PLAYING
         for kind, name, handler in (
-                (SpawnEntity, 'spawn_entity', self._spawn), (DeleteEntity, 'delete_entity', self._delete),
-                (GetEntities, 'get_entities', self._list), (GetEntityState, 'get_entity_state', self._get),
+                (SpawnEntity, 'spawn_entity', self._spawn),
+                (DeleteEntity, 'delete_entity', self._delete),
+                (GetEntities, 'get_entities', self._list),
+                (GetEntityState, 'get_entity_state', self._get),
                 (GetEntitiesStates, 'get_entities_states', self._get_all),
                 (SetEntityState, 'set_entity_state', self._set),
                 (ResetSimulation, 'reset_simulation', self._reset),
@@ -78,8 +81,10 @@ class SimulationServices:
         taken = {*self._sim.entities, self._sim.robot.name}
         if name in taken:
             if not request.allow_renaming:
-                return _answer(response, codes.NAME_NOT_UNIQUE, f'there is already something called {name!r}')
-            name = next(f'{name}_{n}' for n in range(1, len(taken) + 2) if f'{name}_{n}' not in taken)
+                return _answer(
+                    response, codes.NAME_NOT_UNIQUE, f'there is already something called {name!r}')
+            name = next(
+                f'{name}_{n}' for n in range(1, len(taken) + 2) if f'{name}_{n}' not in taken)
         try:
             x, y, yaw = self._pose(request.initial_pose.pose, request.initial_pose.header.frame_id)
             c, s = math.cos(yaw), math.sin(yaw)
@@ -88,7 +93,8 @@ class SimulationServices:
             if shape.kind == 'box':
                 self._sim.spawn_box(name, *at, yaw=yaw + shape.yaw, size=shape.size, z=z)
             else:
-                self._sim.spawn_cylinder(name, *at, radius=shape.size[0] / 2, height=shape.size[2], z=z)
+                self._sim.spawn_cylinder(
+                    name, *at, radius=shape.size[0] / 2, height=shape.size[2], z=z)
         except ValueError as error:
             return _answer(response, codes.INVALID_POSE, str(error))
         response.entity_name = name
@@ -120,7 +126,8 @@ class SimulationServices:
 
     def _get(self, request, response):
         if request.entity not in self._names():
-            return _answer(response, Result.RESULT_NOT_FOUND, f'there is nothing called {request.entity!r}')
+            return _answer(
+                response, Result.RESULT_NOT_FOUND, f'there is nothing called {request.entity!r}')
         response.state = self._state_of(request.entity)
         return _answer(response)
 
@@ -132,7 +139,8 @@ class SimulationServices:
     def _set(self, request, response):
         codes = SetEntityState.Response
         if request.entity not in self._names():
-            return _answer(response, Result.RESULT_NOT_FOUND, f'there is nothing called {request.entity!r}')
+            return _answer(
+                response, Result.RESULT_NOT_FOUND, f'there is nothing called {request.entity!r}')
         try:
             pose = self._pose(request.state.pose, request.state.header.frame_id)
         except ValueError as error:
@@ -152,7 +160,8 @@ class SimulationServices:
         known = request.SCOPE_STATE | request.SCOPE_SPAWNED
         if not everything and (scope & ~known or not scope & known):
             return _answer(
-                response, Result.RESULT_FEATURE_UNSUPPORTED, f'scope {scope}: time alone is not reset')
+                response, Result.RESULT_FEATURE_UNSUPPORTED,
+                f'scope {scope}: time alone is not reset')
         spawned = everything or bool(scope & request.SCOPE_SPAWNED)
         try:
             if everything or scope & request.SCOPE_STATE:
@@ -168,7 +177,8 @@ class SimulationServices:
         if not self._node.paused:
             return _answer(response, Result.RESULT_OPERATION_FAILED, 'pause the simulation first')
         if not 1 <= request.steps <= MOST_STEPS:
-            return _answer(response, Result.RESULT_OPERATION_FAILED, f'steps must be 1 .. {MOST_STEPS}')
+            return _answer(
+                response, Result.RESULT_OPERATION_FAILED, f'steps must be 1 .. {MOST_STEPS}')
         for _ in range(request.steps):
             self._node.tick()
         return _answer(response)
@@ -181,7 +191,8 @@ class SimulationServices:
             self._node.done = True
             return _answer(response)
         if wanted not in (states.STATE_STOPPED, states.STATE_PLAYING, states.STATE_PAUSED):
-            return _answer(response, codes.INCORRECT_TRANSITION, f'state {wanted} cannot be asked for')
+            return _answer(
+                response, codes.INCORRECT_TRANSITION, f'state {wanted} cannot be asked for')
         if wanted == states.STATE_STOPPED:
             self._node.reset(keep_time=False, keep_entities=False)
         self._state = wanted
@@ -207,12 +218,14 @@ class SimulationServices:
 
     def _matching(self, filters, response):
         if filters.categories or filters.tags.tags or filters.bounds.points:
-            _answer(response, Result.RESULT_FEATURE_UNSUPPORTED, 'only the name filter is supported')
+            _answer(
+                response, Result.RESULT_FEATURE_UNSUPPORTED, 'only the name filter is supported')
             return []
         try:
             wanted = re.compile(filters.filter or '.*')
         except re.error as error:
-            _answer(response, Result.RESULT_OPERATION_FAILED, f'filter {filters.filter!r}: {error}')
+            _answer(
+                response, Result.RESULT_OPERATION_FAILED, f'filter {filters.filter!r}: {error}')
             return []
         _answer(response)
         return [name for name in self._names() if wanted.search(name)]

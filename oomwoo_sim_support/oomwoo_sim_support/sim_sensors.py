@@ -23,7 +23,7 @@ class BaseState:
 
 @dataclass(frozen=True)
 class ImuReading:
-    """Turn rates (3,) rad/s and specific force (3,) m/s^2 in the base's frame (at rest: +g upwards)."""
+    """Turn rates (3,) rad/s and specific force (3,) m/s^2 in the base's frame; at rest +g up."""
 
     angular_velocity: np.ndarray
     linear_acceleration: np.ndarray
@@ -33,9 +33,9 @@ class LidarSensor:
     """
     A scanner that takes all beams of a turn at once.
 
-    Rays start at the true scanner pose, so that a tilted body scans the floor. Beams beyond the range
-    limit or dropped read as ``no_return`` says, beams nearer than the least range -inf (REP-117), or as
-    ``no_return`` if that is not ``inf``.
+    Rays start at the true scanner pose, so that a tilted body scans the floor. Beams beyond the
+    range limit or dropped read as ``no_return`` says, beams nearer than the least range -inf
+    (REP-117), or as ``no_return`` if that is not ``inf``.
     """
 
     def __init__(self, robot, settings, rng):
@@ -54,7 +54,7 @@ class LidarSensor:
         self.configure(settings)
 
     def configure(self, settings):
-        """Take over the settings that may change while running: noise, dropouts, no-return value."""
+        """Take over the settings that may change in a run: noise, dropouts, no-return value."""
         negative = settings.range_noise_std < 0
         self._noise_std = self._lidar.noise_std if negative else settings.range_noise_std
         self._dropout_rate = settings.dropout_rate
@@ -79,7 +79,8 @@ class LidarSensor:
             missed |= self._rng.random(len(ranges)) < self._dropout_rate
         ranges[near] = self._near
         ranges[missed] = self._far
-        return Scan(ranges, self._angle_min, self._increment, lidar.range_min, lidar.range_max, stamp_s)
+        return Scan(
+            ranges, self._angle_min, self._increment, lidar.range_min, lidar.range_max, stamp_s)
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ def draw_calibration_error(settings, rng):
 
 
 class WheelEncoders:
-    """Dead reckoning from the wheels' angles with the radii and track that the base believes in."""
+    """Dead reckoning from the wheels' angles with the radii and track the base believes in."""
 
     def __init__(self, robot, settings, error, rng):
         """Start at the origin of odom; ``rng`` draws the random slip."""
@@ -117,7 +118,7 @@ class WheelEncoders:
         return (linear - across) / self.left_radius, (linear + across) / self.right_radius
 
     def body_speed(self, left, right):
-        """Return the base's m/s and rad/s of two wheel speeds in rad/s, as the base computes them."""
+        """Return the base's m/s and rad/s, as it computes them from its wheel speeds in rad/s."""
         left, right = left * self.left_radius, right * self.right_radius
         return (left + right) / 2, (right - left) / self.track
 
@@ -172,7 +173,8 @@ class Imu:
     """
     A gyro with a constant bias and an accelerometer, both noisy, at the base's origin.
 
-    The accelerometer gives the mean since the last reading, as one that integrates between readings does.
+    The accelerometer gives the mean since the last reading, as one that integrates between
+    readings does.
     """
 
     def __init__(self, settings, rng):
@@ -184,14 +186,17 @@ class Imu:
 
     def configure(self, settings):
         """Take over the noise settings."""
-        self._gyro_std, self._accelerometer_std = settings.gyro_noise_std, settings.accelerometer_noise_std
+        self._gyro_std = settings.gyro_noise_std
+        self._accelerometer_std = settings.accelerometer_noise_std
 
     def read(self, time_s, rates, velocity, rotation):
-        """Return a reading from body rates, velocity in the map (3,) and the base's rotation (3, 3)."""
+        """Return a reading from body rates, velocity in the map (3,) and rotation (3, 3)."""
         noise = self._rng.standard_normal((2, 3))
         before_s, before = self.since
-        acceleration = (velocity - before) / (time_s - before_s) if time_s > before_s else np.zeros(3)
+        acceleration = (
+            (velocity - before) / (time_s - before_s) if time_s > before_s else np.zeros(3))
         self.since = (time_s, velocity.copy())
         force = rotation.T @ (acceleration + [0.0, 0.0, GRAVITY_MPS2])
         return ImuReading(
-            rates + self._bias + self._gyro_std * noise[0], force + self._accelerometer_std * noise[1])
+            rates + self._bias + self._gyro_std * noise[0],
+            force + self._accelerometer_std * noise[1])

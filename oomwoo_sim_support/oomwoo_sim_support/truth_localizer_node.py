@@ -1,4 +1,4 @@
-"""``map -> odom`` from the simulator's truth: a stand-in where no localizer runs, and it says so."""
+"""``map -> odom`` from the simulator's truth: a stand-in for a localizer, and it says so."""
 from dataclasses import dataclass
 import sys
 
@@ -24,7 +24,8 @@ from tf2_ros import TransformBroadcaster
 class TruthLocalizerSettings:
     """Frames are those of the two odometry topics."""
 
-    transform_tolerance_s: float = setting(0.1, 'how far ahead the transform is dated', 's', 0.0, 2.0)
+    transform_tolerance_s: float = setting(
+        0.1, 'how far ahead the transform is dated', 's', 0.0, 2.0)
 
 
 class TruthLocalizerNode(SuiteNode):
@@ -44,11 +45,13 @@ class TruthLocalizerNode(SuiteNode):
         both = self._waiting.setdefault(stamp, {})
         both[which] = msg
         if len(both) < 2:
-            self._waiting = {at: kept for at, kept in self._waiting.items() if abs(at - stamp) < 1.0}
+            self._waiting = {
+                at: kept for at, kept in self._waiting.items() if abs(at - stamp) < 1.0}
             return
         del self._waiting[stamp]
         odom, truth = both['odom'], both['truth']
-        map_from_odom = compose(pose_from_msg(truth.pose.pose), inverse(pose_from_msg(odom.pose.pose)))
+        map_from_odom = compose(
+            pose_from_msg(truth.pose.pose), inverse(pose_from_msg(odom.pose.pose)))
         ahead = Duration(seconds=self.settings.transform_tolerance_s)
         transform = TransformStamped(child_frame_id=odom.header.frame_id)
         transform.header.frame_id = truth.header.frame_id
@@ -58,7 +61,8 @@ class TruthLocalizerNode(SuiteNode):
         transform.transform.translation.y = pose.position.y
         transform.transform.rotation = pose.orientation
         self._tf.sendTransform(transform)
-        self.set_status(OK, "map -> odom is the simulator's ground truth, not a localizer's work", 'TRUTH')
+        self.set_status(
+            OK, "map -> odom is the simulator's ground truth, not a localizer's work", 'TRUTH')
 
     def time_went_back(self):
         """Forget unmatched messages."""
