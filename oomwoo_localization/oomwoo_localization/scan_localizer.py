@@ -45,6 +45,8 @@ class LocalizerSettings(MatcherSettings):
     least_share: float = setting(0.35, 'a scan with fewer is not believed', '', 0.0, 1.0)
     capture_gain: float = setting(
         0.15, 'the wider window must put this much more of the beams on walls', '', 0.0, 1.0)
+    capture_crossed: float = setting(
+        0.08, 'and may leave no more than this share of the beams passing through walls', '', 0.0, 1.0)
     least_beams: int = setting(20, 'a scan with fewer returns is not looked at', '', 3, 1000)
     range_limit_m: float = setting(25.0, 'returns farther than this are left out', 'm', 0.5, 200.0)
     start_std_m: float = setting(0.1, 'how well a place that is given is known, if it does not say', 'm', 0.001, 5.0)
@@ -161,7 +163,7 @@ class ScanLocalizer:
         if len(points) < self.settings.least_beams:
             match, state = None, BLIND
         else:
-            match, state = self._correct(points, predicted, covariance)
+            match, state = self._correct(points, base_from_scan[:2, 3], predicted, covariance)
         if state in (TRACKED, RECAPTURED):
             self.pose, self._covariance, self._offset_m = match.pose, match.covariance, match.offset_m
         else:
@@ -201,7 +203,7 @@ class ScanLocalizer:
         turn[:2, :2] = [[c, -s], [s, c]]
         return predicted, carried @ self._covariance @ carried.T + (turn * std ** 2) @ turn.T
 
-    def _correct(self, points, predicted, covariance):
+    def _correct(self, points, scanner, predicted, covariance):
         """Return the match and the state that it leaves the localizer in."""
         settings = self.settings
         std = np.sqrt(np.diag(covariance))
@@ -213,6 +215,7 @@ class ScanLocalizer:
         capture = (settings.capture_m, math.radians(settings.capture_deg))
         loose = covariance + np.diag([(capture[0] / 2) ** 2] * 2 + [(capture[1] / 2) ** 2, 0.0])
         wider = self._matcher.match(points, predicted, self._offset_m, loose, capture)
-        if wider.share >= max(settings.good_share, match.share + settings.capture_gain):
+        if wider.share >= max(settings.good_share, match.share + settings.capture_gain) and (
+                self._matcher.crossed(points, scanner, wider.pose) <= settings.capture_crossed):
             return wider, RECAPTURED
         return match, TRACKED if match.share >= settings.least_share else ODOMETRY

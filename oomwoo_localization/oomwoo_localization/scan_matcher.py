@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from oomwoo_localization.frames import compose, inverse, wrap_angle
-from oomwoo_localization.likelihood import MapFields
+from oomwoo_localization.likelihood import MapFields, Rays
 from oomwoo_localization.refinement import interpolate
 from oomwoo_localization.settings import setting
 
@@ -22,6 +22,7 @@ LOOKUPS = 100_000             # of the field at once: more would not stay in the
 STEPS = 8                     # of Gauss-Newton at most, for each width of the kernel
 STILL = np.array([2e-5, 2e-5, 5e-6, 2e-5])    # a step smaller than this, in each unknown, is the last
 OFF_MAP_M = 1e3
+RAYS = 60                     # beams that are looked at all along
 NEAR_KERNELS = 1.5            # an end within this many kernels of a surface lies on it
 
 
@@ -67,7 +68,8 @@ class ScanMatcher:
         """Prepare a map; raises :class:`~oomwoo_localization.grids.GridError` for one that is of no use."""
         self.grid = grid.check()
         self.settings = settings or MatcherSettings()
-        self._distance = MapFields(grid).signed_distance
+        self._fields = MapFields(grid)
+        self._distance = self._fields.signed_distance
         distance = np.minimum(np.abs(self._distance), OFF_MAP_M)
         self._likelihood = np.exp(-(distance / self.settings.search_kernel_m) ** 2).astype(np.float32).ravel()
         self._kernel = max(self.settings.kernel_m, grid.resolution)
@@ -97,6 +99,19 @@ class ScanMatcher:
             compose(self.grid.origin, found[:3]), float(found[3]),
             _turned(np.linalg.inv(hessian), self.grid.origin[2]),
             float((ends < NEAR_KERNELS).mean()), float(np.exp(-ends ** 2).mean()))
+
+    def crossed(self, points, scanner, pose):
+        """
+        Return the share of beams that would have had to pass through a wall of the map.
+
+        ``points`` (N, 2) ends of beams and ``scanner`` (2,) where they began, both in the base frame;
+        ``pose`` (3,) of the base in the map. What stands in the room but not in the map crosses nothing: it ends
+        beams before they get to a wall.
+        """
+        every = math.ceil(len(points) / RAYS)
+        ends = np.asarray(points, dtype=float)[::every, :2] - scanner
+        at = compose(inverse(self.grid.origin), compose(pose, (*scanner, 0.0)))
+        return float(Rays(self._fields, ends).crossed(*at[:, None]).mean())
 
     # -- steps ------------------------------------------------------------------------------
 
