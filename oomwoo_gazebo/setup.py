@@ -9,7 +9,7 @@ PACKAGE = 'oomwoo_gazebo'
 def data(*folders):
     """Return (target, files) pairs for the package's data folders."""
     share = f'share/{PACKAGE}'
-    return [(f'{share}/{folder}', [f for f in glob(f'{folder}/*')]) for folder in folders]
+    return [(f'{share}/{folder}', glob(f'{folder}/*')) for folder in folders]
 
 
 setup(

@@ -18,7 +18,9 @@ ARGUMENTS = (
     ('use_sim_time', 'true', 'must be true: a simulator is the clock'),
     ('headless', 'true', 'no window; the embedded simulator has none anyway'),
     ('real_time_factor', '1.0', 'simulated over wall time; 0: as fast as it goes'),
-    ('command_wait_s', '0.0', 'wall time that the clock waits for whoever drives to answer a scan [s]'),
+    (
+        'command_wait_s', '0.0',
+        'wall time that the clock waits for whoever drives to answer a scan [s]'),
     ('seed', '0', 'of noise, slip and calibration errors'),
     ('namespace', '', 'namespace of the simulator, tf included'),
     ('params_file', '', 'YAML with further parameters of the simulator'),
@@ -29,7 +31,8 @@ NO_GAZEBO = 'there is no model of the robot for Gazebo yet, only the worlds'
 def _start(context):
     value = {name: LaunchConfiguration(name).perform(context).strip() for name, _, _ in ARGUMENTS}
     if not is_true('use_sim_time', value['use_sim_time']):
-        raise LaunchError('use_sim_time:=false: a simulator is the clock of everything that runs with it')
+        raise LaunchError(
+            'use_sim_time:=false: a simulator is the clock of everything that runs with it')
     is_true('headless', value['headless'])
     return [LogInfo(msg=choose_simulator(value['sim'])), embedded_simulator(value)]
 

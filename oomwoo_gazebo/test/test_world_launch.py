@@ -68,7 +68,8 @@ def test_namespace_takes_tf_with_it(launch_file):
 def test_nonsense_is_refused_by_argument(launch_file):
     """Before anything is started."""
     for changes, words in (
-            ({'x_pose': 'east'}, 'x_pose:=east'), ({'real_time_factor': 'fast'}, 'real_time_factor')):
+            ({'x_pose': 'east'}, 'x_pose:=east'),
+            ({'real_time_factor': 'fast'}, 'real_time_factor')):
         with pytest.raises(LaunchError, match=words):
             launch_file.embedded_simulator(arguments(launch_file, **changes))
     with pytest.raises(LayoutError, match='atlantis'):
@@ -82,19 +83,21 @@ def test_gazebo_is_refused_with_the_reason(launch_file, monkeypatch):
     with pytest.raises(LaunchError, match='sim:=gazebo: not installed: ros_gz_sim'):
         launch_file.choose_simulator('gazebo')
     monkeypatch.setattr(launch_choices, 'installed', lambda package: True)
-    assert launch_file.choose_simulator('auto').startswith('sim: embedded (auto; there is no model')
+    assert launch_file.choose_simulator('auto').startswith(
+        'sim: embedded (auto; there is no model')
     with pytest.raises(LaunchError, match='no model of the robot'):
         launch_file.choose_simulator('gazebo')
     with pytest.raises(LaunchError, match='sim:=unity'):
         launch_file.choose_simulator('unity')
 
 
-@pytest.mark.skipif(not launch_choices.installed('oomwoo_gazebo'), reason='the workspace is not built')
+@pytest.mark.skipif(
+    not launch_choices.installed('oomwoo_gazebo'), reason='the workspace is not built')
 def test_documented_command_starts_the_world():
     """``ros2 launch`` with the arguments of the README, odometry in its place, a clean end."""
     process = subprocess.Popen(
-        ['ros2', 'launch', 'oomwoo_gazebo', 'world.launch.py', 'world:=contour_torture.world', 'x_pose:=-2.6',
-         'y_pose:=-2.77', 'odom_source:=robot_wheels', 'real_time_factor:=2.0'],
+        ['ros2', 'launch', 'oomwoo_gazebo', 'world.launch.py', 'world:=contour_torture.world',
+         'x_pose:=-2.6', 'y_pose:=-2.77', 'odom_source:=robot_wheels', 'real_time_factor:=2.0'],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
     got = []
     rclpy.init()

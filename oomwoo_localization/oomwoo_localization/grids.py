@@ -1,7 +1,8 @@
 """
-Occupancy grids: files as Nav2's map server reads them, coordinates, distances to obstacles and along the floor.
+Occupancy grids: Nav2's map files, coordinates, distances to obstacles and along the floor.
 
-A grid's array is indexed ``[row, column]``; row 0 is at the origin (the lower edge), as in nav_msgs/OccupancyGrid.
+A grid's array is indexed ``[row, column]``; row 0 is at the origin (the lower edge), as in
+nav_msgs/OccupancyGrid.
 """
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,13 +10,12 @@ import math
 from pathlib import Path
 
 import numpy as np
+from oomwoo_localization.frames import inverse, transform_points
 from PIL import Image
 from scipy import ndimage
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import dijkstra
 import yaml
-
-from oomwoo_localization.frames import inverse, transform_points
 
 UNKNOWN = -1
 FREE = 0
@@ -70,7 +70,7 @@ class OccupancyGrid:
     @cached_property
     def obstacle_distance(self):
         """
-        Return (rows, columns) metres from each cell's centre to the nearest edge of an occupied cell.
+        Return (rows, columns) metres from each cell's centre to the edge of the nearest obstacle.
 
         Half a cell is taken off the distance between centres, so that the value is that to the
         drawn surface and not to the middle of its first cell. Infinite when there is no obstacle.
@@ -81,7 +81,7 @@ class OccupancyGrid:
         return np.maximum(cells - 0.5, 0.0) * self.resolution
 
     def points_to_cells(self, points):
-        """Return (N, 2) fractional (row, column) of map points (N, 2); integers are cell centres."""
+        """Return (N, 2) fractional (row, column) of map points (N, 2); integers are centres."""
         local = transform_points(inverse(self.origin), points) / self.resolution - 0.5
         return local[:, ::-1]
 
@@ -91,7 +91,7 @@ class OccupancyGrid:
         return transform_points(self.origin, local)
 
     def lookup(self, field, points, outside=np.nan):
-        """Return (N,) values of a (rows, columns) ``field`` at the cells that hold the points (N, 2)."""
+        """Return (N,) values of a (rows, columns) ``field`` at the cells that hold the points."""
         rc = np.rint(self.points_to_cells(points)).astype(int)
         rows, columns = self.shape
         inside = (rc[:, 0] >= 0) & (rc[:, 0] < rows) & (rc[:, 1] >= 0) & (rc[:, 1] < columns)
@@ -104,10 +104,10 @@ def floor_distances(passable, resolution, start_cells, predecessors=False):
     """
     Return the distance along the floor from the nearest of the start cells to every cell.
 
-    ``passable`` (rows, columns) mask; ``start_cells`` (K, 2) integer (row, column). Eight-connected Dijkstra
-    (Dijkstra, 1959), metres; no diagonal step squeezes between two blocked cells. Returns (rows, columns),
-    infinite where not to be reached; with ``predecessors`` also the flat index of the previous cell
-    (negative at a start and where not reached).
+    ``passable`` (rows, columns) mask; ``start_cells`` (K, 2) integer (row, column).
+    Eight-connected Dijkstra (1959), metres; no diagonal step squeezes between two blocked cells.
+    Returns (rows, columns), infinite where not to be reached; with ``predecessors`` also the flat
+    index of the previous cell (negative at a start and where not reached).
     """
     rows, columns = passable.shape
     starts = np.unique(np.ravel_multi_index(np.asarray(start_cells).T, passable.shape))
@@ -116,7 +116,8 @@ def floor_distances(passable, resolution, start_cells, predecessors=False):
         nowhere = np.full(passable.shape, np.inf)
         return (nowhere, np.full(passable.shape, -1)) if predecessors else nowhere
     graph = _floor_graph(passable, resolution)
-    found = dijkstra(graph, directed=False, indices=starts, min_only=True, return_predecessors=predecessors)
+    found = dijkstra(
+        graph, directed=False, indices=starts, min_only=True, return_predecessors=predecessors)
     if not predecessors:
         return found.reshape(rows, columns)
     distance, previous, _ = found
@@ -141,7 +142,7 @@ def _floor_graph(passable, resolution):
 
 
 def _window(index, which, d_row, d_column):
-    """Return the flat part of ``index`` whose neighbour at the offset exists (0), or that neighbour (1)."""
+    """Return the part of ``index`` with a neighbour at the offset (0), or that neighbour (1)."""
     rows, columns = index.shape
     r0 = d_row * which
     left, right = max(0, -d_column), columns - max(0, d_column)
@@ -150,7 +151,7 @@ def _window(index, which, d_row, d_column):
 
 
 def save_map(grid, yaml_path):
-    """Write ``NAME.yaml`` and ``NAME.pgm`` as Nav2's map saver does (trinary); return the two paths."""
+    """Write ``NAME.yaml`` and ``NAME.pgm`` as Nav2's map saver does; return the two paths."""
     yaml_path = Path(yaml_path)
     image_path = yaml_path.with_suffix('.pgm')
     picture = np.full(grid.shape, 205, dtype=np.uint8)
@@ -161,14 +162,15 @@ def save_map(grid, yaml_path):
     image_path.write_bytes(f'P5\n{columns} {rows}\n255\n'.encode('ascii') + picture.tobytes())
     origin = [round(float(v), 6) for v in grid.origin]
     yaml_path.write_text(
-        f'image: {image_path.name}\nmode: trinary\nresolution: {grid.resolution}\norigin: {origin}\n'
+        f'image: {image_path.name}\nmode: trinary\n'
+        f'resolution: {grid.resolution}\norigin: {origin}\n'
         'negate: 0\noccupied_thresh: 0.65\nfree_thresh: 0.196\n', encoding='utf-8')
     return yaml_path, image_path
 
 
 def load_map(yaml_path):
     """
-    Read a map as Nav2's map server does: PGM or PNG, modes trinary, scale and raw, negate, alpha, thresholds.
+    Read a map as Nav2's map server does: PGM or PNG, its three modes, negate, alpha, thresholds.
 
     Returns an :class:`OccupancyGrid`; raises :class:`GridError` naming file and field.
     """
@@ -191,16 +193,20 @@ def load_map(yaml_path):
         raise GridError(f'{yaml_path}: mode must be trinary, scale or raw, got {mode!r}')
     resolution, negate, free_below, occupied_from = (
         _number(yaml_path, meta, key, default) for key, default in (
-            ('resolution', None), ('negate', 0), ('free_thresh', 0.196), ('occupied_thresh', 0.65)))
+            ('resolution', None), ('negate', 0),
+            ('free_thresh', 0.196), ('occupied_thresh', 0.65)))
     if not 0 <= free_below < occupied_from <= 1:
-        raise GridError(f'{yaml_path}: free_thresh {free_below} must lie below occupied_thresh {occupied_from}')
+        raise GridError(
+            f'{yaml_path}: free_thresh {free_below} must lie below '
+            f'occupied_thresh {occupied_from}')
     origin = meta['origin']
     if not isinstance(origin, (list, tuple)) or len(origin) != 3:
         raise GridError(f'{yaml_path}: origin must be [x, y, yaw], got {origin!r}')
     try:
         origin = tuple(float(v) for v in origin)
     except (TypeError, ValueError):
-        raise GridError(f'{yaml_path}: origin must be three numbers, got {meta["origin"]!r}') from None
+        raise GridError(
+            f'{yaml_path}: origin must be three numbers, got {meta["origin"]!r}') from None
     values, alpha = _read_image(yaml_path.parent / str(meta['image']), yaml_path)
     cells = _interpret(values, alpha, mode, bool(negate), free_below, occupied_from)
     return OccupancyGrid(cells[::-1].copy(), float(resolution), origin).check(str(yaml_path))

@@ -23,28 +23,35 @@ class SimSettings:
     beams: int = setting(0, 'beams per turn; 0: as robot.yaml says', '', 0, 4000, live=False)
     scan_angle_min_deg: float = setting(
         -180.0, 'direction of the first beam in base_scan', 'deg', -360.0, 360.0, live=False)
-    scan_clockwise: bool = setting(False, 'the scanner turns clockwise: negative angle increment', live=False)
+    scan_clockwise: bool = setting(
+        False, 'the scanner turns clockwise: negative angle increment', live=False)
     wheel_radius_mismatch_std: float = setting(
-        0.002, 'relative difference between the two believed wheel radii', '', 0.0, 0.1, live=False)
+        0.002, 'relative difference between the two believed wheel radii', '', 0.0, 0.1,
+        live=False)
     track_error_std: float = setting(
         0.005, 'relative error of the believed wheel track', '', 0.0, 0.2, live=False)
     encoder_scale_std: float = setting(
         0.003, 'relative error of both believed wheel radii', '', 0.0, 0.1, live=False)
     slip_noise_std: float = setting(
         0.002, 'random walk of each encoder, one sigma after one metre', 'm', 0.0, 0.1, live=False)
-    tyre_friction: float = setting(0.6, 'grip of a tyre on the bare floor', '', 0.01, 3.0, live=False)
+    tyre_friction: float = setting(
+        0.6, 'grip of a tyre on the bare floor', '', 0.01, 3.0, live=False)
     tyre_scrub: float = setting(
         0.007, 'torsional friction of a tyre, which resists turning', 'm', 0.0, 0.1, live=False)
     tyre_stiffness: float = setting(
-        0.1, 'friction to normal impedance (impratio); lower: more creep', '', 0.01, 10.0, live=False)
+        0.1, 'friction to normal impedance (impratio); lower: more creep', '', 0.01, 10.0,
+        live=False)
     ramp: bool = setting(True, 'the base ramps its wheels as robot.yaml says', live=False)
-    gyro_bias_std: float = setting(0.002, 'constant error of the gyro', 'rad/s', 0.0, 0.5, live=False)
+    gyro_bias_std: float = setting(
+        0.002, 'constant error of the gyro', 'rad/s', 0.0, 0.5, live=False)
     gyro_noise_std: float = setting(0.003, 'noise of a gyro reading', 'rad/s', 0.0, 0.5)
-    accelerometer_noise_std: float = setting(0.05, 'noise of an accelerometer reading', 'm/s^2', 0.0, 5.0)
-    battery_minutes: float = setting(120.0, 'driving time of a full battery', 'min', 0.1, 1e5, live=False)
+    accelerometer_noise_std: float = setting(
+        0.05, 'noise of an accelerometer reading', 'm/s^2', 0.0, 5.0)
+    battery_minutes: float = setting(
+        120.0, 'driving time of a full battery', 'min', 0.1, 1e5, live=False)
     battery_start: float = setting(1.0, 'charge at the start', '', 0.0, 1.0, live=False)
-    timestep_s: float = setting(0.005, 'physics step; a whole number of them makes 10 ms', 's', 0.0005, 0.005,
-                                live=False)
+    timestep_s: float = setting(
+        0.005, 'physics step; a whole number of them makes 10 ms', 's', 0.0005, 0.005, live=False)
 
     def check(self):
         """Return the settings, or raise SettingError naming the one that is wrong."""
@@ -56,9 +63,9 @@ class SimSettings:
 
 
 NO_ERRORS = {
-    'range_noise_std': 0.0, 'dropout_rate': 0.0, 'wheel_radius_mismatch_std': 0.0, 'track_error_std': 0.0,
-    'encoder_scale_std': 0.0, 'slip_noise_std': 0.0, 'gyro_bias_std': 0.0, 'gyro_noise_std': 0.0,
-    'accelerometer_noise_std': 0.0}
+    'range_noise_std': 0.0, 'dropout_rate': 0.0, 'wheel_radius_mismatch_std': 0.0,
+    'track_error_std': 0.0, 'encoder_scale_std': 0.0, 'slip_noise_std': 0.0,
+    'gyro_bias_std': 0.0, 'gyro_noise_std': 0.0, 'accelerometer_noise_std': 0.0}
 
 
 def perfect_sensors(**changes):

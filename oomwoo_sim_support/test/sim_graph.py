@@ -34,11 +34,16 @@ name: bare_room
 start: [-2.0, 0.5, 17.18873385]
 floor: [[-3, -3], [3, -3], [3, 3], [-3, 3]]
 walls:
-  - {name: walls, points: [[-3, -3], [3, -3], [3, 3], [-3, 3]], closed: true, thickness: 0.05, z: [0, 0.4]}
+  - name: walls
+    points: [[-3, -3], [3, -3], [3, 3], [-3, 3]]
+    closed: true
+    thickness: 0.05
+    z: [0, 0.4]
 """
 TOPICS = {
     '/clock': (Clock, 10), 'scan': (LaserScan, qos_profile_sensor_data), 'odom': (Odometry, 10),
-    'odom_truth': (Odometry, 10), 'joint_states': (JointState, 10), 'imu': (Imu, qos_profile_sensor_data),
+    'odom_truth': (Odometry, 10), 'joint_states': (JointState, 10),
+    'imu': (Imu, qos_profile_sensor_data),
     'bumper/left': (Bool, 10), 'bumper/right': (Bool, 10), 'battery_state': (BatteryState, 10)}
 
 
@@ -49,7 +54,8 @@ class Graph(Node):
         super().__init__('sim_test', namespace=namespace)
         self.last, self.count, self.stamps = {}, dict.fromkeys(TOPICS, 0), []
         for topic, (kind, qos) in TOPICS.items():
-            self.create_subscription(kind, topic, lambda msg, topic=topic: self._take(topic, msg), qos)
+            self.create_subscription(
+                kind, topic, lambda msg, topic=topic: self._take(topic, msg), qos)
         self.cmd_vel = self.create_publisher(Twist, 'cmd_vel', 1)
         self.command = self.on_scan = None
         self.frames = FrameTree(self)
@@ -121,7 +127,8 @@ class Graph(Node):
 
     def reset(self, scope=ResetSimulation.Request.SCOPE_DEFAULT):
         """Reset; return (code, message)."""
-        return answer(self.call(ResetSimulation, 'reset_simulation', ResetSimulation.Request(scope=scope)))
+        return answer(self.call(
+            ResetSimulation, 'reset_simulation', ResetSimulation.Request(scope=scope)))
 
 
 def answer(response):

@@ -13,7 +13,9 @@ def room(start=(0.0, 0.0, 0.0), **elements):
     corners = [[-3, -3], [3, -3], [3, 3], [-3, 3]]
     return layout_from_dict({
         'name': 'room', 'start': list(start), 'floor': corners,
-        'walls': [{'name': 'walls', 'points': corners, 'closed': True, 'thickness': 0.05, 'z': [0, 0.4]}],
+        'walls': [
+            {'name': 'walls', 'points': corners, 'closed': True, 'thickness': 0.05,
+             'z': [0, 0.4]}],
         **elements})
 
 

@@ -15,8 +15,8 @@ def upstairs(tmp_path):
     layout = tmp_path / 'bare_room.yaml'
     layout.write_text(ROOM)
     process = start_node(
-        'embedded_sim_node', f'world:={layout}', 'odom_source:=ground_truth', 'real_time_factor:=4.0',
-        remap=('__ns:=/upstairs',))
+        'embedded_sim_node', f'world:={layout}', 'odom_source:=ground_truth',
+        'real_time_factor:=4.0', remap=('__ns:=/upstairs',))
     rclpy.init()
     node = Graph('upstairs')
     try:

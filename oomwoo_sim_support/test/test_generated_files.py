@@ -1,4 +1,4 @@
-"""Generated maps and worlds: complete, accepted by Gazebo's own parser, and never older than their layout."""
+"""Generated maps and worlds: complete, accepted by Gazebo's parser, no older than their layout."""
 import ctypes.util
 import os
 from pathlib import Path
@@ -7,12 +7,11 @@ import sys
 from xml.etree import ElementTree
 
 import numpy as np
+from oomwoo_sim_support import generate
 from oomwoo_sim_support.layout import layout_from_dict, LayoutError, load_layout
 from oomwoo_sim_support.layout_primitives import primitives
 from oomwoo_sim_support.layout_sdf import layout_sdf
 import pytest
-
-from oomwoo_sim_support import generate
 
 ROOT = generate.source_tree(Path(__file__).parent)
 MAPS, WORLDS = ROOT / generate.MAPS, ROOT / generate.WORLDS
@@ -23,9 +22,13 @@ MIXED = {
     'start': [0, -1, 0],
     'floor': [[-2, -2], [2, -2], [2, 2], [-2, 2]],
     'walls': [
-        {'name': 'room', 'points': [[-2, -2], [2, -2], [2, 2], [-2, 2]], 'closed': True, 'z': [0, 0.5]}
+        {'name': 'room', 'points': [[-2, -2], [2, -2], [2, 2], [-2, 2]], 'closed': True,
+         'z': [0, 0.5]},
     ],
-    'boxes': [{'name': 'crate & lid', 'center': [1, 0.5], 'size': [0.4, 0.2], 'yaw': 30, 'z': [0.1, 0.3]}],
+    'boxes': [
+        {'name': 'crate & lid', 'center': [1, 0.5], 'size': [0.4, 0.2], 'yaw': 30,
+         'z': [0.1, 0.3]},
+    ],
     'cylinders': [{'name': 'leg', 'center': [-1, 1], 'radius': 0.05}],
     'soft': [{'name': 'curtain', 'points': [[-1, 0], [0, 0]], 'z': [0.05, 2]}],
     'carpets': [{'name': 'rug', 'polygon': [[1, -1], [1.5, -1], [1.5, 0]]}],
@@ -35,11 +38,13 @@ MIXED = {
 
 def sdf(raw=MIXED):
     """Return the world element of a layout's SDF."""
-    return ElementTree.fromstring(layout_sdf(layout_from_dict(raw), 'made -- of dashes')).find('world')
+    text = layout_sdf(layout_from_dict(raw), 'made -- of dashes')
+    return ElementTree.fromstring(text).find('world')
 
 
 def test_every_generated_file_is_what_its_layout_gives():
-    assert generate.main(['--check', '--root', str(ROOT)]) == 0, 'run: python3 -m oomwoo_sim_support.generate'
+    status = generate.main(['--check', '--root', str(ROOT)])
+    assert status == 0, 'run: python3 -m oomwoo_sim_support.generate'
 
 
 def test_each_packaged_layout_has_map_and_world_with_the_hash_of_its_sources():
@@ -62,8 +67,8 @@ def test_a_changed_layout_a_touched_file_and_a_stray_one_are_reported(tmp_path, 
     assert 'own.world: is missing' in capsys.readouterr().out
     assert generate.main(arguments) == 0 and generate.main([*arguments, '--check']) == 0
     own.write_text(
-        text + '# a comment changes no shape, and still the files do not say what they were made from\n'
-    )
+        text + '# a comment changes no shape, and still the files do not say '
+        'what they were made from\n')
     assert generate.main([*arguments, '--check']) == 1
     assert 'own.yaml: is older than its layout' in capsys.readouterr().out
     assert generate.main(arguments) == 0
@@ -78,10 +83,12 @@ def test_a_changed_layout_a_touched_file_and_a_stray_one_are_reported(tmp_path, 
 
 
 def test_a_variant_is_out_of_date_when_its_base_changes(tmp_path):
-    (tmp_path / 'base.yaml').write_text('name: base\nstart: [0, 0, 0]\nfloor: [[-2, -2], [2, -2], [0, 2]]\n')
+    (tmp_path / 'base.yaml').write_text(
+        'name: base\nstart: [0, 0, 0]\nfloor: [[-2, -2], [2, -2], [0, 2]]\n')
     (tmp_path / 'more.yaml').write_text('name: more\nbased_on: base\n')
     before = generate.source_digest(load_layout(tmp_path / 'more.yaml'))
-    (tmp_path / 'base.yaml').write_text('name: base\nstart: [0, 0, 0]\nfloor: [[-2, -2], [2, -2], [0, 3]]\n')
+    (tmp_path / 'base.yaml').write_text(
+        'name: base\nstart: [0, 0, 0]\nfloor: [[-2, -2], [2, -2], [0, 3]]\n')
     assert generate.source_digest(load_layout(tmp_path / 'more.yaml')) != before
 
 
@@ -123,8 +130,8 @@ def test_every_element_is_a_static_model_with_its_pieces():
     assert set(models) == {'ground_plane', 'room', 'crate & lid', 'leg', 'curtain', 'rug', 'dock'}
     assert all(model.findtext('static') == 'true' for model in models.values())
     counts = {
-        name: (len(list(m.iter('collision'))), len(list(m.iter('visual')))) for name, m in models.items()
-    }
+        name: (len(list(m.iter('collision'))), len(list(m.iter('visual'))))
+        for name, m in models.items()}
     assert counts == {'ground_plane': (1, 1), 'room': (4, 4), 'crate & lid': (1, 1), 'leg': (1, 1),
                       'curtain': (0, 1), 'rug': (0, 1), 'dock': (3, 4)}
     crate = models['crate & lid'].find('link/collision')
@@ -143,7 +150,8 @@ def test_a_world_agrees_with_the_primitives(path):
     poses = {v.get('name'): np.array(v.findtext('pose').split(), dtype=float)
              for v in world.iter('visual') if v.find('pose') is not None}
     for part in primitives(layout):
-        assert poses[f'{part.name}_visual'][[0, 1, 5]] == pytest.approx([part.x, part.y, part.yaw], abs=1e-6)
+        assert poses[f'{part.name}_visual'][[0, 1, 5]] == pytest.approx(
+            [part.x, part.y, part.yaw], abs=1e-6)
     assert len(poses) == len(primitives(layout))
 
 
@@ -157,13 +165,13 @@ def sdformat():
 
 
 def check_sdf(*paths):
-    """Run Gazebo's own check on files in a process of its own; return {path: accepted} and what it said."""
+    """Run Gazebo's own check in a process of its own; return {path: accepted} and its words."""
     code = ('import ctypes, sys\n'
             'lib = ctypes.CDLL(sys.argv[1])\n'
             'print([lib.cmdCheck(path.encode()) == 0 for path in sys.argv[2:]])')
     ended = subprocess.run(
-        [sys.executable, '-c', code, sdformat(), *map(str, paths)], capture_output=True, text=True, timeout=60
-    )
+        [sys.executable, '-c', code, sdformat(), *map(str, paths)],
+        capture_output=True, text=True, timeout=60)
     assert ended.returncode == 0, ended.stderr
     verdicts = ended.stdout.splitlines()[-1]
     return dict(

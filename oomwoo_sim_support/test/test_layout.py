@@ -1,4 +1,4 @@
-"""Layout files: what is read, and that whatever is broken is refused by file, element and field."""
+"""Layout files: what is read, and that what is broken is refused by file, element and field."""
 import copy
 import math
 from pathlib import Path
@@ -6,12 +6,11 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 import numpy as np
+from oomwoo_sim_support import layout as layout_module
 from oomwoo_sim_support.layout import layout_from_dict, layout_names, LayoutError, load_layout
 from oomwoo_sim_support.layout_fields import polygon_crossing, polygon_holds
 import pytest
 import yaml
-
-from oomwoo_sim_support import layout as layout_module
 
 ROOM = {
     'name': 'room',
@@ -96,13 +95,13 @@ def test_a_missing_field_is_named(path):
 
 
 @pytest.mark.parametrize('path', [
-    ('wals',), ('walls', 0, 'height'), ('boxes', 0, 'radius'), ('cylinders', 0, 'size'), ('arcs', 0, 'start'),
-    ('soft', 0, 'friction'), ('carpets', 0, 'z'), ('dock', 'yaw'), ('narrow_gaps', 0, 'why')])
+    ('wals',), ('walls', 0, 'height'), ('boxes', 0, 'radius'), ('cylinders', 0, 'size'),
+    ('arcs', 0, 'start'), ('soft', 0, 'friction'), ('carpets', 0, 'z'), ('dock', 'yaw'),
+    ('narrow_gaps', 0, 'why')])
 def test_an_unknown_field_is_named(path):
     message = refusal(room(*path, value=1))
-    assert (
-        message.startswith('my.yaml: ') and f'unknown field {path[-1]!r}' in message and 'known:' in message
-    )
+    assert message.startswith('my.yaml: ')
+    assert f'unknown field {path[-1]!r}' in message and 'known:' in message
 
 
 @pytest.mark.parametrize(
@@ -117,11 +116,19 @@ def test_an_unknown_field_is_named(path):
         (('start',), [2.0, 2.0, 0], "start: [2.0, 2.0] is inside 'crate'"),
         (('floor',), [[0, 0], [4, 0]], 'floor: expected a list of at least 3 points'),
         (('floor',), [[0, 0], [4, 3], [4, 0], [0, 3]], 'floor: sides 0 and 2 cross'),
-        (('floor',), [[0, 0], [4, 0], [4, 3], [0, 3], [0, 0]], 'floor: the last point repeats the first'),
+        (
+            ('floor',),
+            [[0, 0], [4, 0], [4, 3], [0, 3], [0, 0]],
+            'floor: the last point repeats the first',
+        ),
         (('floor',), [[0, 0], [4, 0], [4, 0], [0, 3]], 'floor: points 1 and 2 are the same'),
         (('floor',), [[0, 0], [4, 0], [2, 0]], 'floor: sides 0 and 1 cross or touch'),
         (('floor',), [[0, 0], [1e9, 0], [4, 3]], 'floor: point 1: must lie within 200 m'),
-        (('walls', 0, 'points'), [[0, 0]], "walls[0] 'outer': points: expected a list of at least 2"),
+        (
+            ('walls', 0, 'points'),
+            [[0, 0]],
+            "walls[0] 'outer': points: expected a list of at least 2",
+        ),
         (
             ('walls', 0, 'points'),
             [[0, 0], [1, 0]],
@@ -152,16 +159,28 @@ def test_an_unknown_field_is_named(path):
         (('boxes', 0, 'z'), [0.4, 0.1], "boxes[0] 'crate': z: top 0.1 must be above bottom 0.4"),
         (('boxes', 0, 'z'), [0.1, 0.1], "boxes[0] 'crate': z: top 0.1 must be above"),
         (('boxes', 0, 'z'), [-0.1, 0.1], "boxes[0] 'crate': z: bottom -0.1 is below the floor"),
-        (('boxes', 0, 'center'), [1, None], "boxes[0] 'crate': center: expected a number, got None"),
+        (
+            ('boxes', 0, 'center'),
+            [1, None],
+            "boxes[0] 'crate': center: expected a number, got None",
+        ),
         (('boxes', 0), 'crate', 'boxes[0]: expected a mapping'),
         (('boxes',), {'name': 'crate'}, 'boxes: expected a list'),
-        (('boxes', 0, 'name'), 'leg', "cylinders 'leg': name: is already that of one of the boxes"),
+        (
+            ('boxes', 0, 'name'),
+            'leg',
+            "cylinders 'leg': name: is already that of one of the boxes",
+        ),
         (('boxes', 0, 'name'), 'dock', "boxes 'dock': name: is already that of one of the dock"),
         (('cylinders', 0, 'radius'), math.inf, "cylinders[0] 'leg': radius: must be finite"),
         (('cylinders', 0, 'radius'), 0, "cylinders[0] 'leg': radius: must be greater than zero"),
         (('arcs', 0, 'to'), 0, "arcs 'bay': to: must lie above"),
         (('arcs', 0, 'to'), 400, "arcs 'bay': to: must lie above"),
-        (('arcs', 0, 'thickness'), 0.8, "arcs 'bay': thickness: must be less than twice the radius"),
+        (
+            ('arcs', 0, 'thickness'),
+            0.8,
+            "arcs 'bay': thickness: must be less than twice the radius",
+        ),
         (
             ('carpets', 0, 'polygon'),
             [[0, 0], [1, 1], [1, 0], [0, 1]],
@@ -192,7 +211,9 @@ def test_a_file_that_holds_no_mapping_is_refused(raw):
 @given(
     st.recursive(
         st.none() | st.booleans() | st.floats() | st.text(max_size=4) | st.integers(),
-        lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+        lambda inner: (
+            st.lists(inner, max_size=4)
+            | st.dictionaries(st.text(max_size=4), inner, max_size=3)),
         max_leaves=6,
     ),
     st.sampled_from(
@@ -228,7 +249,8 @@ def test_files_are_found_by_name_world_and_path(tmp_path):
     own = tmp_path / 'own.yaml'
     own.write_text(yaml.safe_dump(room()))
     assert load_layout(own).path == own and load_layout(str(own)).sources == (own,)
-    with pytest.raises(LayoutError, match='moon_base: no such layout; packaged: .*contour_torture'):
+    with pytest.raises(
+            LayoutError, match='moon_base: no such layout; packaged: .*contour_torture'):
         load_layout('moon_base')
     with pytest.raises(LayoutError, match='nowhere.yaml: cannot be read'):
         load_layout(tmp_path / 'nowhere.yaml')
@@ -262,7 +284,8 @@ def test_a_variant_adds_to_the_layout_it_is_based_on(tmp_path):
         'boxes': [{'name': 'lip', 'center': [3, 2], 'size': [0.4, 0.1], 'z': [0, 0.06]}]}))
     layout = load_layout(variant)
     assert layout.name == 'variant' and layout.start == (1.0, 1.0, 0.0)
-    assert [box.name for box in layout.boxes] == ['crate', 'lip'] and layout.cylinders[0].name == 'leg'
+    assert [box.name for box in layout.boxes] == ['crate', 'lip']
+    assert layout.cylinders[0].name == 'leg'
     assert layout.sources == (variant, tmp_path / 'base.yaml')
 
 
@@ -273,14 +296,15 @@ def test_a_circle_of_variants_is_refused(tmp_path):
         load_layout(tmp_path / 'a.yaml')
 
 
-@given(st.lists(st.tuples(st.integers(-6, 6), st.integers(-6, 6)), min_size=3, max_size=7, unique=True))
+@given(st.lists(
+    st.tuples(st.integers(-6, 6), st.integers(-6, 6)), min_size=3, max_size=7, unique=True))
 def test_crossing_sides_are_found_as_a_slow_reference_finds_them(points):
     points = np.array(points, dtype=float)
     assert (polygon_crossing(points) is None) == _is_simple(points)
 
 
 def _is_simple(points):
-    """Sample every side finely with exact fractions and look for another side through the same point."""
+    """Sample sides finely with exact fractions and look for another one through the same point."""
     from fractions import Fraction as F
     count = len(points)
     whole = [(F(int(x)), F(int(y))) for x, y in points]
@@ -321,8 +345,10 @@ def test_every_packaged_layout_loads_under_its_own_name(name):
 
 def test_the_readme_lists_every_field():
     readme = (Path(__file__).resolve().parent.parent / 'README.md').read_text(encoding='utf-8')
-    rows = {line.split('|')[1].strip(): line for line in readme.splitlines() if line.startswith('| ')}
-    for kind, (_, schema) in {**layout_module._ELEMENTS, 'dock': (None, layout_module._DOCK)}.items():
+    rows = {
+        line.split('|')[1].strip(): line for line in readme.splitlines() if line.startswith('| ')}
+    kinds = {**layout_module._ELEMENTS, 'dock': (None, layout_module._DOCK)}
+    for kind, (_, schema) in kinds.items():
         for field in schema:
             assert f'`{field}`' in rows[f'`{kind}`'], (kind, field)
     for field in layout_module._TOP:

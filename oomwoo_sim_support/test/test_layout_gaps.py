@@ -1,4 +1,4 @@
-"""Gaps: every bottleneck is found with its exact width, and nothing that only narrows is called one."""
+"""Gaps: every bottleneck is found with its exact width, nothing that only narrows is one."""
 import math
 
 from hypothesis import given, settings
@@ -9,7 +9,7 @@ import pytest
 
 
 def world(turned=0.0, **elements):
-    """Return a layout whose boxes, cylinders and walls are turned about the origin by some degrees."""
+    """Return a layout of boxes, cylinders and walls, turned about the origin by some degrees."""
     c, s = math.cos(math.radians(turned)), math.sin(math.radians(turned))
 
     def turn(point):
@@ -47,7 +47,8 @@ def wall(name, *points):
 
 @settings(deadline=None, max_examples=40)
 @given(st.floats(0, 360), st.floats(0.01, 0.44), st.floats(-0.3, 0.3))
-def test_a_slot_behind_a_panel_has_its_exact_width_whichever_way_it_is_turned(turned, width, along):
+def test_a_slot_behind_a_panel_has_its_exact_width_whichever_way_it_is_turned(
+        turned, width, along):
     layout = world(turned, walls=[wall('wall', (-2, 0), (2, 0))], boxes=[
         {'name': 'panel', 'center': [along, 0.05 + width + 0.1], 'size': [1.0, 0.2]}])
     assert gaps(layout) == {('panel', 'wall'): pytest.approx(width, abs=1e-9)}
@@ -60,7 +61,8 @@ def test_two_legs(turned, width, radius, other):
         {'name': 'a', 'center': [0, 0], 'radius': radius},
         {'name': 'b', 'center': [radius + width + other, 0], 'radius': other}])
     found = find_gaps(layout, 0.45)
-    assert [(gap.between, gap.width) for gap in found] == [(('a', 'b'), pytest.approx(width, abs=1e-9))]
+    assert [(gap.between, gap.width) for gap in found] == [
+        (('a', 'b'), pytest.approx(width, abs=1e-9))]
     middle = radius + width / 2
     assert math.hypot(found[0].x, found[0].y) == pytest.approx(middle, abs=1e-9)
 
@@ -123,8 +125,10 @@ def test_a_lip_counts_and_an_overhead_board_does_not():
 
 def test_only_a_gap_that_is_declared_with_its_width_is_on_purpose():
     def declared(width):
-        layout = world(cylinders=[
-            {'name': 'a', 'center': [0, 0], 'radius': 0.1}, {'name': 'b', 'center': [0.5, 0], 'radius': 0.1}],
+        layout = world(
+            cylinders=[
+                {'name': 'a', 'center': [0, 0], 'radius': 0.1},
+                {'name': 'b', 'center': [0.5, 0], 'radius': 0.1}],
             narrow_gaps=[{'between': ['b', 'a'], 'width': width}])
         return undeclared_gaps(layout, find_gaps(layout, 0.45))
     assert declared(0.3) == []
@@ -135,10 +139,11 @@ def test_the_command_prints_each_gap_and_strict_fails_on_an_accidental_one(tmp_p
     own = tmp_path / 'own.yaml'
     own.write_text(
         'name: own\nstart: [0, -1, 0]\nfloor: [[-2, -2], [2, -2], [2, 2], [-2, 2]]\n'
-        'cylinders:\n- {name: a, center: [0, 0], radius: 0.1}\n- {name: b, center: [0.5, 0], radius: 0.1}\n'
-    )
+        'cylinders:\n- {name: a, center: [0, 0], radius: 0.1}\n'
+        '- {name: b, center: [0.5, 0], radius: 0.1}\n')
     assert main([str(own)]) == 0
-    assert '0.3000 m (0.86 robots)  at (+0.25, +0.00)  a - b  NOT DECLARED' in capsys.readouterr().out
+    assert ('0.3000 m (0.86 robots)  at (+0.25, +0.00)  a - b  NOT DECLARED'
+            in capsys.readouterr().out)
     assert main([str(own), '--strict']) == 1
     assert main([str(own), '--strict', '--width', '0.29']) == 0
     with pytest.raises(SystemExit) as ended:

@@ -15,7 +15,8 @@ FLOOR = [[-2, -2], [2, -2], [2, 2], [-2, 2]]
 
 def world(**elements):
     """Return a layout of some elements on a bare floor of 4 x 4 m."""
-    return layout_from_dict({'name': 'world', 'start': [-1.9, -1.9, 0], 'floor': FLOOR, **elements})
+    return layout_from_dict(
+        {'name': 'world', 'start': [-1.9, -1.9, 0], 'floor': FLOOR, **elements})
 
 
 def area(grid, mask):
@@ -35,10 +36,14 @@ def test_inside_is_free_and_outside_unknown():
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.floats(-1, 1), st.floats(-1, 1), st.floats(0, 360), st.floats(0.1, 1.0), st.floats(0.1, 1.0))
+@given(
+    st.floats(-1, 1), st.floats(-1, 1), st.floats(0, 360), st.floats(0.1, 1.0),
+    st.floats(0.1, 1.0))
 def test_a_turned_box_covers_its_area_where_it_stands(x, y, yaw, length, width):
-    grid = layout_grid(world(boxes=[{'name': 'box', 'center': [x, y], 'size': [length, width], 'yaw': yaw}]))
-    assert area(grid, grid.obstacles) == pytest.approx(length * width, abs=0.025 * (length + width))
+    box = {'name': 'box', 'center': [x, y], 'size': [length, width], 'yaw': yaw}
+    grid = layout_grid(world(boxes=[box]))
+    assert area(grid, grid.obstacles) == pytest.approx(
+        length * width, abs=0.025 * (length + width))
     middle = grid.cells_to_points(np.argwhere(grid.obstacles)).mean(axis=0)
     assert middle == pytest.approx([x, y], abs=0.013)
 
@@ -53,9 +58,11 @@ def test_no_leg_falls_between_cells(x, y, radius):
 
 
 def test_a_thin_slanted_wall_has_no_holes():
-    grid = layout_grid(world(walls=[{'name': 'sheet', 'points': [[-2, -1.3], [2, 0.9]], 'thickness': 0.004}]))
+    sheet = {'name': 'sheet', 'points': [[-2, -1.3], [2, 0.9]], 'thickness': 0.004}
+    grid = layout_grid(world(walls=[sheet]))
     assert np.all(grid.obstacles[:, 10:170].any(axis=0))
-    assert at(grid, (-1.9, 1.0)) == [-1], 'the far side of the sheet is not connected with the start'
+    assert at(grid, (-1.9, 1.0)) == [-1], (
+        'the far side of the sheet is not connected with the start')
 
 
 def test_the_cut_is_at_the_scan_height():
@@ -65,7 +72,8 @@ def test_the_cut_is_at_the_scan_height():
         {'name': 'post', 'center': [0, -1], 'size': [0.2, 0.2], 'z': [0, 0.4]}],
         soft=[{'name': 'skirt', 'points': [[1, -1], [1, 1]], 'z': [0.05, 0.4]}])
     assert at(layout_grid(layout), (0, 1), (0, 0), (0, -1), (1, 0)) == [0, 0, 100, 100]
-    assert at(layout_grid(layout, height_m=0.03), (0, 1), (0, 0), (0, -1), (1, 0)) == [100, 0, 100, 0]
+    low = layout_grid(layout, height_m=0.03)
+    assert at(low, (0, 1), (0, 0), (0, -1), (1, 0)) == [100, 0, 100, 0]
     assert at(layout_grid(layout, height_m=0.35), (0, 0)) == [100]
 
 

@@ -1,4 +1,4 @@
-"""The normal form of a layout: every shape of the file and nothing else is covered by the primitives."""
+"""A layout's normal form: every shape of the file and nothing else is covered by primitives."""
 import math
 
 from hypothesis import given
@@ -55,7 +55,8 @@ def test_distance_to_a_box_is_that_to_its_outline(x, y, yaw, half_x, half_y, px,
         [[math.cos(yaw), -math.sin(yaw)], [math.sin(yaw), math.cos(yaw)]]
     )
     if to_outline > 1e-9:
-        assert (box.signed_distance([[px, py]])[0] < 0) == bool(np.all(np.abs(inside) < [half_x, half_y]))
+        covered = box.signed_distance([[px, py]])[0] < 0
+        assert covered == bool(np.all(np.abs(inside) < [half_x, half_y]))
 
 
 @given(st.lists(st.tuples(st.integers(-5, 5), st.integers(-5, 5)), min_size=2, max_size=5),
@@ -84,7 +85,8 @@ def test_a_wall_covers_all_within_half_its_thickness_and_little_more(points, thi
 
 def test_a_room_has_square_outer_corners_and_true_inner_faces():
     parts = primitives(world(walls=[
-        {'name': 'room', 'points': [[-2, -1], [2, -1], [2, 1], [-2, 1]], 'closed': True, 'thickness': 0.1}]))
+        {'name': 'room', 'points': [[-2, -1], [2, -1], [2, 1], [-2, 1]], 'closed': True,
+         'thickness': 0.1}]))
     assert len(parts) == 4
     assert solid_distance(parts, [[2.049, 1.049], [-2.049, -1.049]]).max() < 0
     assert solid_distance(parts, [[0, 0], [1.9, 0]]) == pytest.approx([0.95, 0.05])
@@ -110,12 +112,8 @@ def test_an_arc_stays_within_two_millimetres_of_its_circles(radius, start, sweep
     assert np.all(at(outer + 2 * ARC_SAGITTA_M) > 0)
     if sweep < 300:
         opposite = math.radians(start + sweep / 2 + 180)
-        assert (
-            solid_distance(parts, [[0.3 + radius * math.cos(opposite), -0.2 + radius * math.sin(opposite)]])[
-                0
-            ]
-            > 0.01
-        )
+        across = [0.3 + radius * math.cos(opposite), -0.2 + radius * math.sin(opposite)]
+        assert solid_distance(parts, [across])[0] > 0.01
 
 
 def test_the_dock_is_a_bay_forty_centimetres_wide_that_opens_forwards():

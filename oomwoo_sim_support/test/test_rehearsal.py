@@ -47,7 +47,8 @@ def test_track_has_a_row_a_scan_and_watch_may_end_it():
 def digest(seed):
     """Return a hash of every bit of a drive."""
     track = drive(seed)
-    return hashlib.sha256(track.truth.tobytes() + track.odom.tobytes() + track.command.tobytes()).hexdigest()
+    rows = track.truth.tobytes() + track.odom.tobytes() + track.command.tobytes()
+    return hashlib.sha256(rows).hexdigest()
 
 
 def test_another_process_gets_the_same_bits():
@@ -59,9 +60,11 @@ def test_another_process_gets_the_same_bits():
 
 
 def test_controller_sees_sensors_and_no_truth():
-    """What it sees is what the robot has: encoders that drift, a noisy scan, bumpers that touch."""
+    """It sees what the robot has: encoders that drift, a noisy scan, bumpers that touch."""
     seen = []
-    Rehearsal(layout_from_dict(ROOM), start=(1.6, 0.0, 0.0)).run(lambda o: seen.append(o) or (0.2, 0.0), 3.0)
-    assert {*vars(seen[0])} == {'time_s', 'scan', 'base_from_scan', 'odom', 'bumper_left', 'bumper_right'}
+    rehearsal = Rehearsal(layout_from_dict(ROOM), start=(1.6, 0.0, 0.0))
+    rehearsal.run(lambda o: seen.append(o) or (0.2, 0.0), 3.0)
+    assert {*vars(seen[0])} == {
+        'time_s', 'scan', 'base_from_scan', 'odom', 'bumper_left', 'bumper_right'}
     assert seen[0].odom.tolist() == [0.0, 0.0, 0.0]
     assert seen[-1].bumper_left and seen[-1].bumper_right and not seen[0].bumper_left

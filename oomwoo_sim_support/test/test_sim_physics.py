@@ -11,7 +11,8 @@ from sim_worlds import drive, perfect_sim, room, turned, WALL_M
 ROBOT = load_robot()
 
 
-@pytest.mark.parametrize('linear, angular', [(0.0, 0.3), (0.0, 1.0), (0.0, 2.55), (0.15, -1.0), (0.3, 0.5)])
+@pytest.mark.parametrize(
+    'linear, angular', [(0.0, 0.3), (0.0, 1.0), (0.0, 2.55), (0.15, -1.0), (0.3, 0.5)])
 def test_turn_rate_is_98_percent_of_the_command(linear, angular):
     """The tyres scrub: 2 % of a turn is lost, as measured on the real floor."""
     sim = perfect_sim()
@@ -90,7 +91,7 @@ def test_commands_are_clipped_and_nonsense_is_refused():
 
 
 def test_slip_of_a_spin_is_not_undone_by_the_stop():
-    """Spin up, spin, dead stop: the encoders over-count the turn, and the stop takes little back."""
+    """Spin up, spin, dead stop: encoders over-count the turn; the stop takes little back."""
     sim = perfect_sim(ramp=False)
     spinning = np.array(turned(sim, 0.0, 2.55, 3.0))
     ahead = spinning[1] - spinning[0]
@@ -114,13 +115,15 @@ def test_caster_unloads_at_the_acceleration_that_the_robot_file_gives():
     """
     Moments about the wheels' contact line, against the load that the physics shows.
 
-    The model's own formula leaves out that the wheels are spun up too, whose inertia adds a few percent.
+    The model's own formula leaves out that the wheels are spun up too, whose inertia adds a few
+    percent.
     """
     com, wheels = ROBOT.center_of_mass, ROBOT.wheels
     mass = ROBOT.body.mass + 2 * wheels.mass
     loads, accelerations = [], (0.0, 1.0, 2.0, 3.0)
     for acceleration in accelerations:
-        limits = replace(ROBOT.limits, linear_acceleration=max(acceleration, 1e-6), linear_speed=2.0)
+        limits = replace(
+            ROBOT.limits, linear_acceleration=max(acceleration, 1e-6), linear_speed=2.0)
         sim = perfect_sim(robot=replace(ROBOT, limits=limits), start=(-2, 0, 0))
         sim.model.actuator_forcerange[:] = (-5.0, 5.0)
         sim.set_command(2.0, 0.0)
@@ -130,7 +133,8 @@ def test_caster_unloads_at_the_acceleration_that_the_robot_file_gives():
     assert loads[0] == pytest.approx(at_rest, rel=0.02)
     slope, load = np.polyfit(accelerations, loads, 1)
     unloads_at = -load / slope
-    spin_up = 2 * 0.4 * wheels.mass * wheels.radius ** 2 / wheels.radius     # an ellipsoid: 2/5 m r^2
+    # An ellipsoid: 2/5 m r^2.
+    spin_up = 2 * 0.4 * wheels.mass * wheels.radius ** 2 / wheels.radius
     derived = mass * 9.81 * com.x / (mass * com.z + spin_up)
     assert unloads_at == pytest.approx(derived, rel=0.03)
     assert unloads_at == pytest.approx(ROBOT.caster_unloading_mps2, rel=0.08)
@@ -138,7 +142,7 @@ def test_caster_unloads_at_the_acceleration_that_the_robot_file_gives():
 
 
 def test_caster_on_the_rear_puts_the_robot_on_its_nose():
-    """Centre of mass 1.6 mm ahead and nothing before it: it rests on the shell's edge at 4.1 degrees."""
+    """Centre of mass 1.6 mm ahead, nothing before it: it rests on the shell's edge at 4.1 deg."""
     tipped = replace(ROBOT, caster=replace(ROBOT.caster, x=-0.13),
                      center_of_mass=replace(ROBOT.center_of_mass, x=0.0016))
     sim = perfect_sim(robot=tipped)
@@ -199,7 +203,7 @@ def test_six_centimetre_lip_is_a_bump_and_never_climbed():
 
 
 def test_five_millimetre_threshold_is_crossed():
-    """Lower than the ground clearance: wheels and caster go over it, without any contact of the shell."""
+    """Lower than the ground clearance: wheels and caster go over it, the shell never touches."""
     sim = perfect_sim(room(boxes=[
         {'name': 'strip', 'center': [0.6, 0], 'size': [0.1, 2.0], 'yaw': 0, 'z': [0, 0.005]}]))
     tilts = []
@@ -219,7 +223,8 @@ def test_wall_holds_at_full_speed():
 
 def test_tyres_slip_more_on_a_slippery_carpet():
     """What friction the layout gives a carpet is what a tyre has on it."""
-    slick = room(carpets=[{'name': 'ice', 'polygon': [[-1, -1], [1, -1], [1, 1], [-1, 1]], 'friction': 0.02}])
+    ice = {'name': 'ice', 'polygon': [[-1, -1], [1, -1], [1, 1], [-1, 1]], 'friction': 0.02}
+    slick = room(carpets=[ice])
     on_carpet, bare = perfect_sim(slick), perfect_sim()
     for sim in (on_carpet, bare):
         sim.set_command(0.3, 0.0)

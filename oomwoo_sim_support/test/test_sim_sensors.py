@@ -16,7 +16,7 @@ ROBOT = load_robot()
 
 
 def box_room_ranges(scan, scanner):
-    """Return the analytic ranges from a scanner pose (x, y, yaw) to the walls of the square room."""
+    """Return the analytic ranges from a scanner pose (x, y, yaw) to the square room's walls."""
     angles = scanner[2] + scan.angle_min + scan.angle_increment * np.arange(len(scan.ranges))
     with np.errstate(divide='ignore', invalid='ignore'):
         to_x = (np.sign(np.cos(angles)) * WALL_M - scanner[0]) / np.cos(angles)
@@ -74,17 +74,22 @@ def test_default_noise_is_the_robot_files():
 def test_no_return_reads_as_chosen(word, far, near):
     """REP-117 by default: beyond the range is inf, nearer than the least range is -inf."""
     robot = replace(ROBOT, lidar=replace(ROBOT.lidar, range_max=2.0))
-    veil = {'name': 'veil', 'points': [[0.105, -0.05], [0.105, 0.05]], 'thickness': 0.01, 'z': [0.05, 0.4]}
+    veil = {
+        'name': 'veil', 'points': [[0.105, -0.05], [0.105, 0.05]], 'thickness': 0.01,
+        'z': [0.05, 0.4]}
     sim = perfect_sim(room(soft=[veil]), robot=robot, no_return=word)
     ranges = sim.scan().ranges
-    np.testing.assert_equal(ranges[180], near)        # beam 180 looks ahead, at the veil 25 mm before it
+    # Beam 180 looks ahead, at the veil 25 mm before it.
+    np.testing.assert_equal(ranges[180], near)
     np.testing.assert_equal(ranges[0], far)           # beam 0 looks back: the wall is 3 m away
     assert not sim.scan().valid()[[0, 180]].any()
 
 
 def test_soft_thing_is_seen_and_pushed_through():
     """A curtain stops beams and not the robot; inside it the scanner is blind that way."""
-    curtain = {'name': 'curtain', 'points': [[1.0, -1.0], [1.0, 1.0]], 'thickness': 0.06, 'z': [0.0, 0.4]}
+    curtain = {
+        'name': 'curtain', 'points': [[1.0, -1.0], [1.0, 1.0]], 'thickness': 0.06,
+        'z': [0.0, 0.4]}
     sim = perfect_sim(room(soft=[curtain]))
     assert sim.scan().ranges[180] == pytest.approx(0.97 - ROBOT.lidar.x, abs=0.001)
     blind = []
@@ -98,7 +103,8 @@ def test_level_scan_sees_no_floor_and_a_tilted_one_does():
     """On its nose by 4.1 degrees, the scanner meets the floor where trigonometry says."""
     level = perfect_sim()
     level.step(1.0)
-    assert np.abs(level.scan().ranges - box_room_ranges(level.scan(), scanner_pose(0, 0, 0))).max() < 0.002
+    expected = box_room_ranges(level.scan(), scanner_pose(0, 0, 0))
+    assert np.abs(level.scan().ranges - expected).max() < 0.002
     tipped = replace(ROBOT, caster=replace(ROBOT.caster, x=-0.13),
                      center_of_mass=replace(ROBOT.center_of_mass, x=0.0016))
     sim = perfect_sim(robot=tipped)
@@ -142,7 +148,8 @@ def test_scale_error_stretches_and_track_error_turns():
     """Compared with the same drive of a base that believes the truth."""
     def ratios(sim, linear, angular):
         turn = turned(sim, linear, angular, 4.0)
-        return math.hypot(*sim.odometry().pose[:2]) / math.hypot(*sim.truth().pose[:2]), turn[1] / turn[0]
+        driven = math.hypot(*sim.odometry().pose[:2]) / math.hypot(*sim.truth().pose[:2])
+        return driven, turn[1] / turn[0]
 
     exact, scaled = (ratios(with_error(**e), 0.2, 0.0)[0] for e in (
         {}, {'left_radius': 0.03, 'right_radius': 0.03}))
@@ -155,7 +162,8 @@ def test_slip_noise_grows_with_the_root_of_the_way():
     """One sigma a metre is what the setting says, for each wheel."""
     settings, ends = perfect_sensors(slip_noise_std=0.01), []
     for seed in range(300):
-        encoders = WheelEncoders(ROBOT, settings, CalibrationError(0, 0, 0), np.random.default_rng(seed))
+        encoders = WheelEncoders(
+            ROBOT, settings, CalibrationError(0, 0, 0), np.random.default_rng(seed))
         for step in range(1, 101):
             angle = step * 0.04 / ROBOT.wheels.radius             # four metres in all
             encoders.update(angle, angle)

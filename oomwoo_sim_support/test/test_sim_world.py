@@ -19,12 +19,17 @@ SIZES = st.floats(0.01, 1.0)
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(st.booleans(), METRES, METRES, st.floats(-4, 4), SIZES, SIZES), min_size=1,
-                max_size=6), METRES, METRES)
+@given(
+    st.lists(
+        st.tuples(st.booleans(), METRES, METRES, st.floats(-4, 4), SIZES, SIZES),
+        min_size=1, max_size=6),
+    METRES, METRES)
 def test_distance_to_all_solids_is_the_least_of_each(solids, x, y):
     """The vectorised field against each primitive's own distance."""
-    parts = [Primitive(f'p{i}', 'box' if box else 'cylinder', px, py, yaw, a, b if box else a, 0.0, 0.4)
-             for i, (box, px, py, yaw, a, b) in enumerate(solids)]
+    parts = [
+        Primitive(
+            f'p{i}', 'box' if box else 'cylinder', px, py, yaw, a, b if box else a, 0.0, 0.4)
+        for i, (box, px, py, yaw, a, b) in enumerate(solids)]
     gap, name = SolidField(parts).nearest(x, y)
     each = [part.signed_distance([(x, y)])[0] for part in parts]
     assert gap == pytest.approx(min(each), abs=1e-9)
@@ -110,12 +115,14 @@ def test_spawning_is_refused_where_it_cannot_be():
     sim = perfect_sim()
     sim.spawn_box('crate', 1.0, 0.0)
     for call, words in (
-            (lambda: sim.spawn_box('crate', 0, 2), 'taken'), (lambda: sim.spawn_box('', 0, 2), 'empty'),
+            (lambda: sim.spawn_box('crate', 0, 2), 'taken'),
+            (lambda: sim.spawn_box('', 0, 2), 'empty'),
             (lambda: sim.spawn_cylinder('c', 0, 2, radius=0.0), 'greater than zero'),
             (lambda: sim.spawn_box('b', math.nan, 2), 'finite'),
             (lambda: sim.spawn_box('b', 0.2, 0.0), 'in the robot'),
             (lambda: sim.move('crate', (0.1, 0.1, 0.0)), 'in the robot'),
-            (lambda: sim.move('ghost', (1, 1, 0)), 'ghost'), (lambda: sim.delete('ghost'), 'ghost')):
+            (lambda: sim.move('ghost', (1, 1, 0)), 'ghost'),
+            (lambda: sim.delete('ghost'), 'ghost')):
         with pytest.raises(SimError, match=words):
             call()
     assert list(sim.entities) == ['crate']
@@ -126,7 +133,8 @@ def history(sim, seconds=2.0):
     """Drive and return everything that is read on the way."""
     rows = []
     drive(sim, 0.25, 0.9, seconds, each=lambda s: rows.append(np.concatenate([
-        s.scan().ranges, s.truth().pose, s.odometry().pose, s.imu().angular_velocity, s.bumpers()])))
+        s.scan().ranges, s.truth().pose, s.odometry().pose, s.imu().angular_velocity,
+        s.bumpers()])))
     return np.array(rows)
 
 
@@ -176,10 +184,12 @@ def test_same_seed_same_bits_with_contacts():
 def test_carpets_lie_on_top_of_each_other():
     """The later one counts, outside them the bare floor does."""
     class Carpet:
+
         def __init__(self, polygon, friction):
             self.polygon, self.friction = polygon, friction
 
     carpets = Carpets([
         Carpet([(0, 0), (4, 0), (0, 4)], 1.2), Carpet([(0, 0), (1, 0), (1, 1), (0, 1)], 0.8)], 0.6)
-    assert [carpets.friction(*p) for p in ((0.5, 0.5), (2, 0.5), (3, 3), (-1, 0))] == [0.8, 1.2, 0.6, 0.6]
+    assert [carpets.friction(*p) for p in ((0.5, 0.5), (2, 0.5), (3, 3), (-1, 0))] == [
+        0.8, 1.2, 0.6, 0.6]
     assert len(carpets) == 2

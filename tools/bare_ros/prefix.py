@@ -412,7 +412,8 @@ class Prefix:
         modules = 'mujoco, mcap, scipy, yaml'
         if self.kind == 'bare_ros':
             modules += ', rclpy, launch_ros, tf2_ros, nav2_msgs.action, sensor_msgs.msg'
-            libraries = [str(self.jazzy / 'lib'), *filter(None, [os.environ.get('LD_LIBRARY_PATH')])]
+            libraries = [
+                str(self.jazzy / 'lib'), *filter(None, [os.environ.get('LD_LIBRARY_PATH')])]
             environment.update(
                 PYTHONPATH=str(self.jazzy / 'rclpy'), LD_LIBRARY_PATH=os.pathsep.join(libraries),
                 AMENT_PREFIX_PATH=str(self.jazzy), RMW_IMPLEMENTATION='rmw_fastrtps_cpp')
