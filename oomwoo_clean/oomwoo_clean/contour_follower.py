@@ -3,9 +3,11 @@ Follow any shape with the LiDAR: a reflex from scan to wheels, without map, loca
 
 :meth:`ContourFollower.step` is one pass through the numbered steps, ten times a second.
 """
+from collections import deque
 from dataclasses import dataclass
 import math
 
+import numpy as np
 from oomwoo_clean.contour_estimator import (
     LEFT,
     look_around,
@@ -15,7 +17,7 @@ from oomwoo_clean.contour_estimator import (
     Surface,
 )
 from oomwoo_clean.front_guard import first_in_the_way, polar_point, seen_along
-from oomwoo_localization.frames import wrap_angle
+from oomwoo_localization.frames import compose, inverse, matrix_from_xyzrpy, wrap_angle
 from oomwoo_localization.robot import load_robot
 from oomwoo_localization.scans import ScanError
 from oomwoo_localization.settings import check_settings, setting, SettingError
@@ -170,18 +172,21 @@ class ContourFollower:
     def forget(self):
         """Forget what was seen, after a jump in time or with another side; a bump stays a bump."""
         self._time_s = None
+        self._sent = deque(maxlen=16)   # (when, m/s, rad/s) of the last commands
+        self._look_s = _LOOK_S
         self._nearest = None            # point of the surface when last seen, moved along with us
         self._last_seen_s = -math.inf
         self._curvature = 0.0
         self._turned_rad = 0.0          # in ARC
 
-    def step(self, scan, base_from_scan, time_s, bumper_left=False, bumper_right=False):
+    def step(self, scan, base_from_scan, time_s, bumper_left=False, bumper_right=False, age_s=0.0):
         """
         Take one scan and return a :class:`FollowerOutput`.
 
         ``scan`` is a :class:`~oomwoo_localization.scans.Scan`, ``base_from_scan`` its 4 x 4 mount,
-        ``time_s`` its time. A scan that is not newer than the one before changes nothing. A scan
-        that cannot be used stops the robot.
+        ``time_s`` its time, ``age_s`` for how long it has been under way: the robot has moved on
+        since, as it was told to. A scan that is not newer than the one before changes nothing. A
+        scan that cannot be used stops the robot.
         """
         if not self.enabled:
             self._output = FollowerOutput(0.0, 0.0, IDLE)
@@ -190,8 +195,10 @@ class ContourFollower:
         elapsed = self._elapsed(time_s)
         if elapsed is None and not bump:
             return self._output
+        now_from_scan = self._moved_on(time_s, age_s) @ base_from_scan
+        self._look_s = _LOOK_S + age_s
         try:
-            around, refused = self._look(scan, base_from_scan), ''
+            around, refused = self._look(scan, now_from_scan), ''
         except ScanError as error:
             around, refused = None, f'scan not usable: {error}'
         if bump or self._bumped:
@@ -289,7 +296,7 @@ class ContourFollower:
         bend = max(self._path_curvature(self._curvature), 0.0)
         towards = s.turn_gain * inner_error + s.curve_share * bend * linear
         towards = min(max(towards, -s.turn_limit), s.turn_limit)
-        linear = min(linear, _closing_limit(distance_error, approach))
+        linear = min(linear, self._closing_limit(distance_error, approach))
         linear = self._guarded(around, linear, -towards)
 
         near = abs(distance_error) < 0.05 and abs(inner_error) < math.radians(30.0)
@@ -302,8 +309,16 @@ class ContourFollower:
         if linear <= 0.0:
             return linear
         radius = self.robot.body.radius + self.settings.stop_margin_m
-        travel, _ = first_in_the_way(around.smooth, radius, _LOOK_S * linear, angular / linear)
-        return min(linear, travel / _LOOK_S)
+        horizon = self._look_s * linear
+        travel, _ = first_in_the_way(around.smooth, radius, horizon, angular / linear)
+        return min(linear, travel / self._look_s)
+
+    def _closing_limit(self, distance_error, approach):
+        """Return the speed at which a surface ahead is not come nearer to than the standoff."""
+        if approach <= 0.0:
+            return math.inf
+        closing = math.sin(min(approach, math.pi / 2))
+        return max(distance_error + 0.01, 0.0) / (self._look_s * closing)
 
     # -- step 9: no surface ---------------------------------------------------------------------
 
@@ -358,7 +373,23 @@ class ContourFollower:
             math.nan if surface is None else float(surface.distance_m),
             math.nan if surface is None else float(mirror * surface.bearing_rad),
             self._bumped, self._bumped and linear < 0.0, blocked, reason)
+        self._sent.append((self._now_s, self._output.linear, self._output.angular))
         return self._output
+
+    def _moved_on(self, time_s, age_s):
+        """Return the 4 x 4 base_now_from_base_then: what was commanded while a scan came in."""
+        pose, until = (0.0, 0.0, 0.0), time_s + age_s
+        self._now_s = until
+        if age_s <= 0.0 or not self._sent:
+            return np.eye(4)
+        moments = [when for when, _, _ in self._sent][1:] + [until]
+        for (start, linear, angular), end in zip(self._sent, moments):
+            during = min(end, until) - max(start, time_s)
+            if during > 0.0:
+                x, y = polar_point(linear * during, 0.5 * angular * during).tolist()
+                pose = compose(pose, (x, y, angular * during))
+        x, y, yaw = inverse(pose)
+        return matrix_from_xyzrpy(x, y, 0.0, yaw=yaw)
 
     def _elapsed(self, time_s):
         """Return the seconds since the scan before, None for one that is not newer."""
@@ -391,11 +422,3 @@ class ContourFollower:
                 f'standoff_m: {settings.standoff_m} leaves no {_LEAST_ROOM_M} m beyond the body '
                 f'radius of {self.robot.body.radius} and stop_margin_m {settings.stop_margin_m}')
         return settings
-
-
-def _closing_limit(distance_error, approach):
-    """Return the speed, m/s, at which a surface ahead is not come nearer to than the standoff."""
-    if approach <= 0.0:
-        return math.inf
-    closing = math.sin(min(approach, math.pi / 2))
-    return max(distance_error + 0.01, 0.0) / (_LOOK_S * closing)

@@ -166,7 +166,8 @@ class ContourFollowerNode(SuiteNode):
         self._stamp_s = stamp_s
         felt = self._felt | {half for half, pressed in self._pressed.items() if pressed}
         had_bumped = self._follower.bumped
-        out = self._follower.step(scan, mount, stamp_s, 'left' in felt, 'right' in felt)
+        out = self._follower.step(
+            scan, mount, stamp_s, 'left' in felt, 'right' in felt, max(age_s, 0.0))
         self._felt = set()
         self._command.publish(twist_msg(out.linear, out.angular))
         if out.bumped and not had_bumped:

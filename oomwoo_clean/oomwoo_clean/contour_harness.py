@@ -148,7 +148,7 @@ def parse(arguments=None):
     add('--noise', type=float, nargs='+', default=[0.01], metavar='M',
         help='range noise, one sigma, metres')
     add('--beams', type=int, default=360, help='beams per scan')
-    add('--delay', type=int, default=0, metavar='SCANS', help='commands arrive this much later')
+    add('--delay', type=int, default=0, metavar='SCANS', help='scans arrive this much late')
     add('--jobs', type=int, default=1, help='processes')
     add('--json', type=Path, metavar='FILE', help='write results as JSON')
     add('--picture', type=Path, metavar='FILE|DIR', help='draw the track of each run')

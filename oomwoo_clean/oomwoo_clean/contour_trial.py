@@ -9,8 +9,10 @@ from oomwoo_clean.contour_follower import (
     ARC,
     ContourFollower,
     FOLLOW,
+    FollowerOutput,
     FollowerSettings,
     HALT,
+    IDLE,
     LOST,
 )
 from oomwoo_clean.contour_scenarios import Scenario
@@ -32,7 +34,7 @@ class Trial:
     One run to make.
 
     ``seconds`` are measured after the settling time; ``start`` is a pose (x, y, yaw) or None for
-    that of the scenario; ``delay`` is the number of scans by which commands arrive late.
+    that of the scenario; ``delay`` is the number of scan periods that a scan is under way.
     """
 
     scenario: Scenario
@@ -49,21 +51,26 @@ class Meter:
     """Steps a follower as the controller of a Rehearsal and notes what it does."""
 
     def __init__(self, follower, delay=0):
-        """Watch a :class:`ContourFollower` whose commands arrive ``delay`` scans late."""
+        """Watch a :class:`ContourFollower` whose scans arrive ``delay`` periods late."""
         self._follower = follower
-        self._under_way = deque([(0.0, 0.0)] * delay)
+        self._under_way = deque([None] * delay)
         self.outputs = []
         self.step_s = []
 
     def __call__(self, seen):
         """Return the command (m/s, rad/s) for an Observation."""
+        self._under_way.append(seen)
+        old = self._under_way.popleft()
+        if old is None:
+            self.outputs.append(FollowerOutput(0.0, 0.0, IDLE))
+            return 0.0, 0.0
         began = time.perf_counter()
         out = self._follower.step(
-            seen.scan, seen.base_from_scan, seen.time_s, seen.bumper_left, seen.bumper_right)
+            old.scan, old.base_from_scan, old.time_s, seen.bumper_left, seen.bumper_right,
+            seen.time_s - old.time_s)
         self.step_s.append(time.perf_counter() - began)
         self.outputs.append(out)
-        self._under_way.append((out.linear, out.angular))
-        return self._under_way.popleft()
+        return out.linear, out.angular
 
 
 def run_trial(trial):

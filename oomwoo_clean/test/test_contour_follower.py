@@ -236,3 +236,15 @@ def test_settings_out_of_range_are_refused_by_name():
         ContourFollower(FollowerSettings(standoff_m=0.1))
     with pytest.raises(SettingError, match='side'):
         ContourFollower(FollowerSettings(side='up'))
+
+
+def test_a_late_scan_is_seen_from_where_the_robot_is_by_now():
+    follower = enabled()
+    first = follower.step(wall_scan(0.30), MOUNT, 0.0)
+    assert first.linear > 0.05 and first.angular < -0.5
+    late = follower.step(wall_scan(0.30), MOUNT, 0.1, age_s=0.2)
+    # It has driven and turned towards the wall for as long as the scan was under way.
+    assert late.bearing_rad == pytest.approx(math.radians(-90.0) - 0.2 * first.angular, abs=0.02)
+    half_turned = 0.1 * first.angular
+    assert late.distance_m == pytest.approx(
+        0.30 + 0.2 * first.linear * math.sin(half_turned), abs=0.002)

@@ -45,6 +45,12 @@ def test_follows_on_the_left_and_with_half_the_beams():
     assert around[-1] - around[0] > math.pi          # with the leg on the left: counterclockwise
 
 
+def test_scans_that_come_three_periods_late_do_no_harm():
+    result, _, _ = run_trial(Trial(SCENARIOS['teeth_0.9'], 20.0, seed=2, delay=3))
+    assert result['failed'] == []
+    assert result['min_clearance_m'] > 0.015
+
+
 def test_a_follower_that_touches_is_found_out(monkeypatch):
     """With the front guard taken out, the post in its way is touched."""
     from oomwoo_clean import contour_follower
