@@ -6,6 +6,7 @@ The job is :mod:`oomwoo_clean.edge_run`; this is its adapter.
 from dataclasses import dataclass
 from pathlib import Path
 import sys
+import time
 
 from nav_msgs.msg import OccupancyGrid
 from oomwoo_clean.edge_report import draw_picture, report_dict, write_report
@@ -26,6 +27,7 @@ from std_srvs.srv import Trigger
 
 _PERIOD_S = 0.1
 _SHOW_PERIOD_S = 1.0
+_STOP_PATIENCE_S = 1.0        # of wall time
 _FAREWELL_S = 1.0             # of wall time
 
 
@@ -61,7 +63,7 @@ class CleanManagerNode(SuiteNode):
         self._wanted = self.settings.autostart
         self._fresh = False
         self._jumped = False
-        self._finished = False
+        self._finished = self._stopping = False
         self._last = {}
         self._frames = FrameTree(self)
         self._navigator = NavigatorLine(self, self.settings.global_frame)
@@ -201,6 +203,8 @@ class CleanManagerNode(SuiteNode):
     # -- one tick -----------------------------------------------------------------------------
 
     def _tick(self):
+        if self._stopping:
+            return
         pose, odom = self._poses()
         if self._run is None:
             self._follower.want(False)
@@ -217,7 +221,7 @@ class CleanManagerNode(SuiteNode):
             run.start()
         self._wanted = False
         orders = run.step(Inputs(
-            self.now_s(), pose, odom, self._follower.state, self._follower.enabled is not False,
+            self.now_s(), pose, odom, self._follower.state, not self._follower.stands,
             self._follower.take_bump(), self._navigator.report, self._missing()))
         self._carry_out(orders)
         self._keep(orders, pose)
@@ -261,13 +265,14 @@ class CleanManagerNode(SuiteNode):
             self._follower.want(False)
         if orders.goal is None:
             self._navigator.cancel()
-        if orders.goal is not None and self._follower.enabled is False:
+        if orders.goal is not None and self._follower.stands:
             self._navigator.go(orders.goal_id, orders.goal)
         if orders.follow and not self._navigator.active:
             self._follower.want(True)
 
     def _all_stand(self):
-        return self._follower.enabled is not True and not self._navigator.active
+        gone = not self._follower.heard_within(self.now_s(), self.settings.follower_patience_s)
+        return (self._follower.stands or gone) and not self._navigator.active
 
     def _keep(self, orders, pose):
         try:
@@ -340,12 +345,16 @@ class CleanManagerNode(SuiteNode):
 
     def stop(self):
         """Leave the robot standing and the job saved."""
-        self._navigator.cancel(again_s=0.0)
-        if self._follower.enabled is not False:
-            self._follower.want(False, again_s=0.0)
         if self._run is not None and not self._run.ended:
             self._store.snapshot(self._run)
         self._store.close()
+        # The requests must be out, and had better be answered, before the node is gone.
+        self._stopping = True
+        until = time.monotonic() + _STOP_PATIENCE_S
+        while time.monotonic() < until and not self._all_stand():
+            self._navigator.cancel()
+            self._follower.want(False)
+            self.executor.spin_once(timeout_sec=0.05)
 
 
 def main():

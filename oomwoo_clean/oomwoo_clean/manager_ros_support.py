@@ -129,11 +129,18 @@ class FollowerLine:
         """Take ``now_s`` as the last sign of life, after a jump of the clock."""
         if self._heard_s is not None:
             self._heard_s = now_s
-        self._acknowledged_s, self._asked = min(self._acknowledged_s, now_s), None
+        if self._asked is not None:
+            self.enabled = None                         # its answer may come or not
+        self._acknowledged_s, self._asked = now_s, None
 
     def forget(self):
         """Count on nothing: the follower has fallen silent."""
         self.enabled, self.state = None, ''
+
+    @property
+    def stands(self):
+        """Tell whether the follower is known not to drive, nor asked to."""
+        return self.enabled is False and self._asked is None
 
     def take_bump(self):
         """Return whether it touched something since the last call."""
@@ -147,7 +154,7 @@ class FollowerLine:
         now_s = self._node.now_s()
         if self.enabled and self.state == 'IDLE' and now_s - self._acknowledged_s > again_s:
             self.enabled = False                        # restarted, or switched off by somebody else
-        if self.enabled is on or not self._enable.service_is_ready():
+        if (self.enabled is on and self._asked is None) or not self._enable.service_is_ready():
             return
         if self._asked is not None:
             wanted, asked_s, future = self._asked
