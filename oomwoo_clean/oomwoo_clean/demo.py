@@ -1,8 +1,9 @@
 """
 ``make demo``: clean every edge of a course in a real ROS 2 graph and show how it goes.
 
-Starts ``demo.launch.py`` (simulator, map server, localizer, navigator, contour follower, edge manager, recorder: a
-process each) and draws a progress bar from what the graph publishes until the manager reports.
+Starts ``demo.launch.py`` (simulator, map server, localizer, navigator, contour follower, edge
+manager, recorder: a process each) and draws a progress bar from what the graph publishes until the
+manager reports.
 """
 import argparse
 import json
@@ -14,9 +15,8 @@ import subprocess
 import sys
 import time
 
-from oomwoo_localization.ros_support import run_node
-
 from oomwoo_clean.demo_progress_node import DemoProgressNode
+from oomwoo_localization.ros_support import run_node
 
 _STOP_PATIENCE_S = 15.0
 _LAUNCH_SAYS = '[launch.user]: '
@@ -27,11 +27,16 @@ def parse_arguments(argv=None):
     parser = argparse.ArgumentParser(
         prog='python3 -m oomwoo_clean.demo', description=__doc__.split('\n\n')[0].strip('` \n'),
         formatter_class=argparse.ArgumentDefaultsHelpFormatter)
-    parser.add_argument('--world', default='contour_torture', help='a world of the suite, or a layout file')
-    parser.add_argument('--real-time-factor', type=float, default=5.0, metavar='X', help='simulation speed wanted')
+    parser.add_argument(
+        '--world', default='contour_torture', help='a world of the suite, or a layout file')
+    parser.add_argument(
+        '--real-time-factor', type=float, default=5.0, metavar='X', help='simulation speed wanted')
     parser.add_argument('--seed', type=int, default=0, help='of all simulated noise')
-    parser.add_argument('--out', type=Path, default=Path('out'), help='folder for picture, recording, report and log')
-    parser.add_argument('--timeout', type=float, default=900.0, metavar='S', help='give up after this wall time')
+    parser.add_argument(
+        '--out', type=Path, default=Path('out'),
+        help='folder for picture, recording, report and log')
+    parser.add_argument(
+        '--timeout', type=float, default=900.0, metavar='S', help='give up after this wall time')
     parser.add_argument('--localizer', default='auto', help='auto, scan or truth')
     return parser.parse_args(argv)
 
@@ -67,8 +72,8 @@ def last_lines(path, count=25):
 def choices(log):
     """Return what the launch files said they took: which simulator, navigator and localizer."""
     try:
-        said = [line.split(_LAUNCH_SAYS, 1)[1] for line in log.read_text(encoding='utf-8', errors='replace').splitlines()
-                if _LAUNCH_SAYS in line]
+        lines = log.read_text(encoding='utf-8', errors='replace').splitlines()
+        said = [line.split(_LAUNCH_SAYS, 1)[1] for line in lines if _LAUNCH_SAYS in line]
     except OSError:
         return []
     return [line for line in said if line.startswith(('sim:', 'nav:', 'localizer:'))]
@@ -88,8 +93,8 @@ def main(argv=None):
           f'(domain {os.environ["ROS_DOMAIN_ID"]}, log: {log})', flush=True)
     with log.open('w', encoding='utf-8') as stream:
         process = subprocess.Popen(
-            launch_command(options), stdout=stream, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-            start_new_session=True)
+            launch_command(options), stdout=stream, stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL, start_new_session=True)
         try:
             run_node(lambda: DemoProgressNode(
                 ended=lambda: process.poll() is not None, timeout_s=options.timeout))
@@ -103,14 +108,17 @@ def conclude(report, log, out, wall_s):
     try:
         result = json.loads(report.read_text(encoding='utf-8'))
     except (OSError, ValueError):
-        print(f'\nThe demo ended without a report. The end of {log}:\n{last_lines(log)}', file=sys.stderr)
+        print(f'\nThe demo ended without a report. The end of {log}:\n{last_lines(log)}',
+              file=sys.stderr)
         return 1
     print(result['report'])
     for line in choices(log):
         print(f'  {line}')
     robot_s = result['sim_s']
-    print(f'  {robot_s / wall_s:.1f} x real time over all, start and stop included ({wall_s:.0f} s)')
-    for name, what in (('edge_clean.png', 'picture'), ('edge_clean.mcap', 'recording, opens in Foxglove')):
+    print(f'  {robot_s / wall_s:.1f} x real time over all, start and stop included '
+          f'({wall_s:.0f} s)')
+    files = (('edge_clean.png', 'picture'), ('edge_clean.mcap', 'recording, opens in Foxglove'))
+    for name, what in files:
         if (out / name).is_file():
             print(f'  {out / name}: {what}')
     return 0 if result['outcome'] == 'DONE' else 1

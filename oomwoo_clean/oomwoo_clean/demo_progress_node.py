@@ -3,12 +3,11 @@ import shutil
 import sys
 import time
 
+from oomwoo_localization.ros_support import LATCHED_QOS, seconds, SuiteNode
 from rclpy.clock import Clock, ClockType
 from rclpy.qos import qos_profile_sensor_data
 from rosgraph_msgs.msg import Clock as ClockMessage
 from std_msgs.msg import Float32, String
-
-from oomwoo_localization.ros_support import LATCHED_QOS, seconds, SuiteNode
 
 _REDRAW_PERIOD_S = 0.25
 _PLAIN_STEP = 0.1             # without a terminal: a line for each tenth of the job
@@ -19,7 +18,9 @@ _SPEED_WINDOW_S = 5.0
 def progress_line(progress, state, activity, robot_s, factor, width=100):
     """Return one line: a bar, how far the job is, what the robot does, robot time and speed."""
     done = min(max(progress, 0.0), 1.0)
-    text = f' {100 * done:5.1f} %  {state:<9.9} {activity:<7.7} {robot_s // 60:2.0f}m {robot_s % 60:02.0f}s'
+    text = (
+        f' {100 * done:5.1f} %  {state:<9.9} {activity:<7.7} '
+        f'{robot_s // 60:2.0f}m {robot_s % 60:02.0f}s')
     if factor:
         text += f'  {factor:4.1f} x real time'
     room = max(10, min(40, width - len(text) - 3))
@@ -28,10 +29,10 @@ def progress_line(progress, state, activity, robot_s, factor, width=100):
 
 
 class DemoProgressNode(SuiteNode):
-    """Listens to clock, manager and follower; ends when ``ended()`` says so or after ``timeout_s`` of wall time."""
+    """Listens to clock, manager and follower; ends when ``ended()`` or after ``timeout_s``."""
 
     def __init__(self, ended, timeout_s):
-        """``ended`` is asked four times a second."""
+        """Take a function asked four times a second, and the wall time after which to give up."""
         super().__init__('demo_progress')
         self._ended, self._deadline = ended, time.perf_counter() + timeout_s
         self._progress, self._state, self._activity = 0.0, 'starting', ''
@@ -42,7 +43,8 @@ class DemoProgressNode(SuiteNode):
         self.create_subscription(Float32, 'clean_manager/progress', self._on_progress, LATCHED_QOS)
         self.create_subscription(String, 'clean_manager/state', self._on_state, LATCHED_QOS)
         self.create_subscription(String, 'contour_follower/state', self._on_activity, LATCHED_QOS)
-        self.create_timer(_REDRAW_PERIOD_S, self._redraw, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self.create_timer(
+            _REDRAW_PERIOD_S, self._redraw, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def _on_clock(self, msg):
         now = seconds(msg.clock)
@@ -60,11 +62,13 @@ class DemoProgressNode(SuiteNode):
 
     def _redraw(self):
         now = time.perf_counter()
-        self._speed = [s for s in self._speed if now - s[0] < _SPEED_WINDOW_S] + [(now, self._robot_s)]
+        recent = [s for s in self._speed if now - s[0] < _SPEED_WINDOW_S]
+        self._speed = recent + [(now, self._robot_s)]
         spent = now - self._speed[0][0]
         factor = (self._robot_s - self._speed[0][1]) / spent if spent > 1.0 else 0.0
         line = progress_line(
-            self._progress, self._state, self._activity, self._robot_s, factor, shutil.get_terminal_size().columns)
+            self._progress, self._state, self._activity, self._robot_s, factor,
+            shutil.get_terminal_size().columns)
         if not self._plain:
             print(f'\r\033[K{line}', end='', flush=True)
         elif self._progress - self._said >= _PLAIN_STEP or now - self._said_at > _PLAIN_PERIOD_S:

@@ -1,5 +1,5 @@
 """
-Clean every edge of a layout offline and print what it came to: ``python3 -m oomwoo_clean.edge_harness``.
+Clean every edge of a layout offline and print the result: ``-m oomwoo_clean.edge_harness``.
 
 Exit status 0 when every trial keeps its bounds, 1 when not, 2 when the arguments cannot be used.
 """
@@ -14,7 +14,6 @@ import sys
 import time
 
 import numpy as np
-
 from oomwoo_clean.edge_rehearsal import AMCL_MEAN_ERROR_M, rehearse_job
 from oomwoo_clean.edge_report import draw_picture, report_dict
 from oomwoo_clean.edge_rings import reachable_floor
@@ -46,30 +45,41 @@ class Trial:
 def parse_arguments(argv=None):
     """Return the parsed command line."""
     parser = argparse.ArgumentParser(
-        prog='python3 -m oomwoo_clean.edge_harness', description='Clean every edge of a layout offline.',
+        prog='python3 -m oomwoo_clean.edge_harness',
+        description='Clean every edge of a layout offline.',
         formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     parser.add_argument('--layout', default=COURSE, help='a layout of the suite, or a layout file')
-    parser.add_argument('--start', type=float, nargs=3, metavar=('X', 'Y', 'YAW'), help='one start [m, m, rad]')
-    parser.add_argument('--starts', type=int, default=1, help='trials: the layout\'s own start, then random ones')
+    parser.add_argument(
+        '--start', type=float, nargs=3, metavar=('X', 'Y', 'YAW'), help='one start [m, m, rad]')
+    parser.add_argument(
+        '--starts', type=int, default=1, help="trials: the layout's own start, then random ones")
     parser.add_argument('--seed', type=int, default=0, help='of starts and of all simulated noise')
     parser.add_argument('--jobs', type=int, default=1, help='processes')
-    parser.add_argument('--noise', type=float, default=-1.0, help='range noise, one sigma [m]; negative: robot.yaml')
+    parser.add_argument(
+        '--noise', type=float, default=-1.0,
+        help='range noise, one sigma [m]; negative: robot.yaml')
     parser.add_argument(
         '--pose-noise', type=float, nargs='?', const=AMCL_MEAN_ERROR_M, default=0.0, metavar='M',
-        help='mean error of the localizer [m]; without a value that of AMCL; without the option the true pose')
+        help='mean error of the localizer [m]; without a value that of AMCL; without the option '
+        'the true pose')
     parser.add_argument('--json', type=Path, metavar='FILE', help='write the results there')
-    parser.add_argument('--picture', type=Path, metavar='FILE', help='draw each trial there (-2, -3 .. from the second)')
+    parser.add_argument(
+        '--picture', type=Path, metavar='FILE',
+        help='draw each trial there (-2, -3 .. from the second)')
     parser.add_argument('--min-swept', type=float, default=99.5, help='bound: swept [%%]')
-    parser.add_argument('--max-written-off', type=float, default=0.1, help='bound: written off [m]')
+    parser.add_argument(
+        '--max-written-off', type=float, default=0.1, help='bound: written off [m]')
     parser.add_argument('--max-contacts', type=int, default=0, help='bound: contacts a trial')
-    parser.add_argument('--max-time', type=float, help='bound: robot time [s]; default by metres of edge')
-    parser.add_argument('--max-driven', type=float, help='bound: driven [m]; default by metres of edge')
+    parser.add_argument(
+        '--max-time', type=float, help='bound: robot time [s]; default by metres of edge')
+    parser.add_argument(
+        '--max-driven', type=float, help='bound: driven [m]; default by metres of edge')
     parser.add_argument('--verbose', action='store_true', help='print what happens on the way')
     return parser.parse_args(argv)
 
 
 def random_starts(layout, grid, count, seed):
-    """Return ``count`` random poses (x, y, yaw) on the floor that hangs together with the layout's start."""
+    """Return ``count`` random poses (x, y, yaw) on the floor connected with the layout's start."""
     clearance = load_robot().body.radius + START_CLEARANCE_M
     floor = reachable_floor(grid, layout.start, clearance)
     random = np.random.default_rng(seed)
@@ -84,7 +94,8 @@ def run_trial(trial):
     layout = load_layout(trial.layout)
     grid = layout_grid(layout)
     result = rehearse_job(
-        layout, grid, trial.start, trial.seed, SimSettings(range_noise_std=trial.range_noise_m), trial.mean_error_m)
+        layout, grid, trial.start, trial.seed, SimSettings(range_noise_std=trial.range_noise_m),
+        trial.mean_error_m)
     if trial.picture:
         draw_picture(result.run, trial.picture, f'Edge cleaning: {layout.name}')
     if trial.verbose:
@@ -105,7 +116,8 @@ def misses(figures, options):
     most_m = COURSE_DRIVEN_M * share if options.max_driven is None else options.max_driven
     checks = (
         (figures['outcome'] == 'DONE', f'ended {figures["outcome"]}: {figures["reason"]}'),
-        (figures['swept_pct'] >= options.min_swept, f'swept {figures["swept_pct"]:.2f} % < {options.min_swept} %'),
+        (figures['swept_pct'] >= options.min_swept,
+         f'swept {figures["swept_pct"]:.2f} % < {options.min_swept} %'),
         (figures['written_off_m'] <= options.max_written_off,
          f'written off {figures["written_off_m"]:.2f} m > {options.max_written_off} m'),
         (figures['contacts'] <= options.max_contacts, f'{figures["contacts"]} contacts'),
@@ -114,14 +126,17 @@ def misses(figures, options):
     return [text for kept, text in checks if not kept]
 
 
-HEAD = ('trial', 'start', 'edges', 'swept', 'off', 'contacts', 'driven', 'segs', 'robot', 'wall', 'outcome')
+HEAD = (
+    'trial', 'start', 'edges', 'swept', 'off', 'contacts', 'driven', 'segs', 'robot', 'wall',
+    'outcome')
 
 
 def table_row(figures):
     """Return one line of the table."""
     x, y, yaw = figures['start']
     return (f'{figures["trial"]:>5}  {x:6.2f} {y:6.2f} {yaw:5.2f}  {figures["edges_m"]:5.1f}m '
-            f'{figures["swept_pct"]:6.2f}% {figures["written_off_m"]:5.2f}m {figures["contacts"]:>4} '
+            f'{figures["swept_pct"]:6.2f}% {figures["written_off_m"]:5.2f}m '
+            f'{figures["contacts"]:>4} '
             f'{figures["driven_m"]:7.1f}m {figures["segments"]:>4} {figures["sim_s"]:6.0f}s '
             f'{figures["wall_s"]:5.1f}s  {figures["outcome"]}')
 
@@ -140,8 +155,8 @@ def plan_trials(options):
         if picture and number > 1:
             picture = picture.with_name(f'{picture.stem}-{number}{picture.suffix}')
         trials.append(Trial(
-            number, str(options.layout), start, options.seed + number - 1, options.noise, options.pose_noise,
-            str(picture or ''), options.verbose))
+            number, str(options.layout), start, options.seed + number - 1, options.noise,
+            options.pose_noise, str(picture or ''), options.verbose))
     return trials
 
 
@@ -170,19 +185,22 @@ def main(argv=None):
     for figures in run_all(trials, options.jobs):
         figures['missed'] = misses(figures, options)
         results.append(figures)
-        print(table_row(figures) + (f'  MISSED: {"; ".join(figures["missed"])}' if figures['missed'] else ''),
-              flush=True)
+        missed = f'  MISSED: {"; ".join(figures["missed"])}' if figures['missed'] else ''
+        print(table_row(figures) + missed, flush=True)
     results.sort(key=lambda figures: figures['trial'])
     summary = summarise(results, time.perf_counter() - began)
     print(f'{summary["kept"]} of {len(results)} trials keep all bounds; worst: '
-          f'swept {summary["swept_pct_min"]:.2f} %, written off {summary["written_off_m_max"]:.2f} m, '
-          f'contacts {summary["contacts_max"]}, {summary["sim_s_max"]:.0f} s, {summary["driven_m_max"]:.1f} m driven, '
+          f'swept {summary["swept_pct_min"]:.2f} %, '
+          f'written off {summary["written_off_m_max"]:.2f} m, '
+          f'contacts {summary["contacts_max"]}, {summary["sim_s_max"]:.0f} s, '
+          f'{summary["driven_m_max"]:.1f} m driven, '
           f'{summary["wall_s_max"]:.1f} s of wall time a trial')
     if len(results) == 1:
         print(results[0]['report'])
     if options.json:
         options.json.parent.mkdir(parents=True, exist_ok=True)
-        options.json.write_text(json.dumps({'trials': results, 'summary': summary}, indent=1) + '\n')
+        text = json.dumps({'trials': results, 'summary': summary}, indent=1)
+        options.json.write_text(text + '\n')
     return 0 if summary['kept'] == len(results) else 1
 
 
@@ -194,8 +212,8 @@ def summarise(results, wall_s):
         'trials': len(results), 'kept': sum(not figures['missed'] for figures in results),
         'swept_pct_min': over('swept_pct', min), 'written_off_m_max': over('written_off_m', max),
         'contacts_max': over('contacts', max), 'contacts_sum': over('contacts', sum),
-        'driven_m_max': over('driven_m', max), 'sim_s_max': over('sim_s', max), 'wall_s_max': over('wall_s', max),
-        'wall_s': round(wall_s, 2)}
+        'driven_m_max': over('driven_m', max), 'sim_s_max': over('sim_s', max),
+        'wall_s_max': over('wall_s', max), 'wall_s': round(wall_s, 2)}
 
 
 if __name__ == '__main__':

@@ -1,10 +1,9 @@
-"""One whole edge-cleaning job in the rehearsal: manager, navigator, follower and simulator in lock-step, no ROS."""
+"""A whole edge-cleaning job rehearsed: manager, navigator, follower, simulator in lock-step."""
 from dataclasses import dataclass
 import math
 import time
 
 import numpy as np
-
 from oomwoo_clean.contour_follower import ContourFollower, FollowerSettings
 from oomwoo_clean.edge_run import EdgeRun, Inputs, NavReport, RunSettings
 from oomwoo_clean.edge_sweep import EdgeSettings, EdgeSweep
@@ -21,9 +20,10 @@ AMCL_CORRELATION_S = 8.0
 
 class PoseSource:
     """
-    Stands in for a localizer: the true pose, with a seeded error that wanders (Ornstein-Uhlenbeck) if wanted.
+    Stands in for a localizer: the true pose, with a seeded error that wanders if wanted.
 
-    ``mean_error_m`` is the mean distance between given and true position.
+    The error is an Ornstein-Uhlenbeck process; ``mean_error_m`` is the mean distance between given
+    and true position.
     """
 
     def __init__(self, sim, mean_error_m=0.0, seed=0):
@@ -36,7 +36,7 @@ class PoseSource:
         self._time_s = sim.time_s
 
     def pose(self):
-        """Return the believed pose (x, y, yaw) in the map frame."""
+        """Return the (x, y, yaw) that is believed in the map frame."""
         keep = math.exp(-(self._sim.time_s - self._time_s) / AMCL_CORRELATION_S)
         self._time_s = self._sim.time_s
         fresh = self._scale * self._random.standard_normal(3)
@@ -51,7 +51,8 @@ class JobController:
 
     def __init__(self, run, navigator, follower, localizer):
         """Wire an EdgeRun to a navigator, a follower and a source of poses."""
-        self.run, self.navigator, self.follower, self.localizer = run, navigator, follower, localizer
+        self.run, self.navigator = run, navigator
+        self.follower, self.localizer = follower, localizer
         self.events = []
         self._nav = NavReport()
         self._goal_id = 0
@@ -62,7 +63,8 @@ class JobController:
         """Return the command for one observation."""
         pose = self.localizer.pose()
         orders = self.run.step(Inputs(
-            seen.time_s, pose, seen.odom, self._follower_state, self._following, self._bumped, self._nav))
+            seen.time_s, pose, seen.odom, self._follower_state, self._following, self._bumped,
+            self._nav))
         self.events += [(seen.time_s, orders.state, event) for event in orders.events]
         self._bumped = False
         if orders.follow != self._following:
@@ -102,7 +104,7 @@ class JobController:
 
 @dataclass(frozen=True)
 class JobResult:
-    """A finished rehearsal: the run itself, contacts, wall seconds, what happened, and where it touched."""
+    """A finished rehearsal: the run itself, contacts, wall seconds, events, where it touched."""
 
     run: EdgeRun
     contacts: int
@@ -115,13 +117,14 @@ class JobResult:
     truth: np.ndarray
 
 
-def rehearse_job(layout, grid, start=None, seed=0, sim_settings=None, mean_error_m=0.0, edge=None, job=None,
-                 follower=None, limit_s=3600.0, watch=None):
+def rehearse_job(
+        layout, grid, start=None, seed=0, sim_settings=None, mean_error_m=0.0, edge=None, job=None,
+        follower=None, limit_s=3600.0, watch=None):
     """
     Clean every edge of a layout offline; returns a :class:`JobResult`.
 
-    ``start`` (x, y, yaw); ``mean_error_m`` of the localizer; ``edge``, ``job``, ``follower`` are EdgeSettings,
-    RunSettings, FollowerSettings; ``watch(run, sim)`` is called after each scan.
+    ``start`` (x, y, yaw); ``mean_error_m`` of the localizer; ``edge``, ``job``, ``follower`` are
+    EdgeSettings, RunSettings, FollowerSettings; ``watch(run, sim)`` is called after each scan.
     """
     began = time.perf_counter()
     rehearsal = Rehearsal(layout, sim_settings=sim_settings, seed=seed, start=start)
@@ -143,5 +146,6 @@ def rehearse_job(layout, grid, start=None, seed=0, sim_settings=None, mean_error
 
     track = rehearsal.run(controller, limit_s, look)
     return JobResult(
-        run, track.contacts, track.rear_contacts, float(track.clearance_m.min()), time.perf_counter() - began,
-        float(rehearsal.sim.time_s), controller.events, touches, track.truth)
+        run, track.contacts, track.rear_contacts, float(track.clearance_m.min()),
+        time.perf_counter() - began, float(rehearsal.sim.time_s), controller.events, touches,
+        track.truth)

@@ -13,10 +13,11 @@ def duration(seconds):
 
 
 def report_line(figures, outcome, elapsed_s, segments):
-    """Return the closing line of a job: ``figures`` are its Figures, ``outcome`` DONE, STUCK or CANCELLED."""
+    """Return a job's closing line from its Figures; ``outcome`` DONE, STUCK or CANCELLED."""
     return (
         f'EDGE CLEAN {outcome} in {duration(elapsed_s)}: edges {figures.swept_pct:.1f}% swept '
-        f'(~{figures.swept_m:.0f} of ~{figures.edges_m:.0f} m; ~{figures.written_off_m:.1f} m written off), '
+        f'(~{figures.swept_m:.0f} of ~{figures.edges_m:.0f} m; '
+        f'~{figures.written_off_m:.1f} m written off), '
         f'floor passed over {figures.passed_m2:.1f} of {figures.floor_m2:.1f} m2, '
         f'driven {figures.driven_m:.1f} m, {segments} segments')
 
@@ -49,8 +50,8 @@ def draw_picture(run, path, title=''):
     """
     Draw the job to an image file (PNG, SVG, PDF by its suffix).
 
-    Map, floor passed over, the track (dashed where the navigator drove), and the edges: swept green,
-    dirty red, written off cyan.
+    Map, floor passed over, the track (dashed where the navigator drove), and the edges: swept
+    green, dirty red, written off cyan.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -65,10 +66,13 @@ def draw_picture(run, path, title=''):
     axes.set_title(title or 'Edge cleaning', fontsize=13)
     axes.set_xlabel('x in the map [m]')
     axes.set_ylabel('y in the map [m]')
-    axes.legend(loc='upper center', bbox_to_anchor=(0.5, -0.055), ncols=4, fontsize=9, frameon=False)
+    axes.legend(
+        loc='upper center', bbox_to_anchor=(0.5, -0.055), ncols=4, fontsize=9, frameon=False)
     line = report_line(sweep.figures(), run.phase, run.elapsed_s, run.segments)
     head, tail = line.split('), ', 1)
-    figure.text(0.5, 0.012, f'{head}),\n{tail}', ha='center', va='bottom', fontsize=9.5, family='monospace')
+    figure.text(
+        0.5, 0.012, f'{head}),\n{tail}', ha='center', va='bottom', fontsize=9.5,
+        family='monospace')
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f'.{path.stem}.part{path.suffix}')
@@ -99,7 +103,8 @@ def _draw_track(axes, track):
     if len(track) < 2:
         return
     following = track[:, 2] > 0.5
-    for mask, style, label in ((following, '-', 'track, following'), (~following, ':', 'track, navigating')):
+    for mask, style, label in (
+            (following, '-', 'track, following'), (~following, ':', 'track, navigating')):
         line = track[:, :2].copy()
         line[~mask] = np.nan
         axes.plot(line[:, 0], line[:, 1], style, color=TRACK, linewidth=0.9, label=label)
@@ -119,5 +124,7 @@ def _draw_edges(axes, sweep):
 
 def _draw_scale(axes, sweep):
     left, low = axes.get_xlim()[0], axes.get_ylim()[0]
-    axes.plot([left + 0.2, left + 1.2], [low + 0.07] * 2, color='black', linewidth=3, solid_capstyle='butt', zorder=4)
+    axes.plot(
+        [left + 0.2, left + 1.2], [low + 0.07] * 2, color='black', linewidth=3,
+        solid_capstyle='butt', zorder=4)
     axes.text(left + 0.7, low + 0.09, '1 m', ha='center', va='bottom', fontsize=9, zorder=4)

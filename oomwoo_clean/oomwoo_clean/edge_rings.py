@@ -1,16 +1,16 @@
 """
-The edges of a map: rings on which the body centre runs when it keeps the standoff from any obstacle.
+The edges of a map: rings on which the body centre keeps the standoff from any obstacle.
 
-A ring is a level set of the obstacle distance, cut below cell resolution (marching squares, Lorensen and
-Cline, 1987, in the plane), and holds only what the robot can reach from where it stands.
+A ring is a level set of the obstacle distance, cut below cell resolution (marching squares,
+Lorensen and Cline, 1987, in the plane), and holds only what the robot can reach from where it
+stands.
 """
 from dataclasses import dataclass
 
 import contourpy
 import numpy as np
-from scipy import ndimage
-
 from oomwoo_localization.grids import GridError
+from scipy import ndimage
 
 NONE = -1
 
@@ -20,9 +20,10 @@ class Rings:
     """
     All rings as spots in driving order, ring after ring.
 
-    ``points`` (N, 2) metres in the map frame; ``yaw`` (N,) driving direction there, radians; ``length`` (N,)
-    metres of edge that a spot stands for; ``ring`` (N,) number of its ring; ``after`` and ``before`` (N,)
-    the next and previous spot in driving order, -1 at an end; ``closed`` (R,) tells the full circles.
+    ``points`` (N, 2) metres in the map frame; ``yaw`` (N,) driving direction there, radians;
+    ``length`` (N,) metres of edge that a spot stands for; ``ring`` (N,) number of its ring;
+    ``after`` and ``before`` (N,) the next and previous spot in driving order, -1 at an end;
+    ``closed`` (R,) tells the full circles.
     """
 
     points: np.ndarray
@@ -34,7 +35,7 @@ class Rings:
     closed: np.ndarray
 
     def walk(self, spot, distance_m):
-        """Return the spot ``distance_m`` along the ring, against the driving direction when negative."""
+        """Return the spot ``distance_m`` along the ring, against the driving direction if < 0."""
         step = self.after if distance_m >= 0 else self.before
         left = abs(distance_m)
         while left > 0 and step[spot] != NONE:
@@ -83,24 +84,24 @@ def _at(mask, index):
 
 def reachable_floor(grid, pose, clearance_m, search_m=0.4):
     """
-    Return the (rows, columns) mask of cells on which the body centre can stand and drive to from ``pose``.
+    Return the (rows, columns) mask of cells to which the body centre can drive from ``pose``.
 
-    ``clearance_m`` is what the centre keeps from an obstacle at least. A robot that stands closer than that
-    to something, as at a wall or in its dock, starts from the nearest fit cell within ``search_m``.
-    Raises GridError when there is none.
+    ``clearance_m`` is what the centre keeps from an obstacle at least. A robot that stands closer
+    than that to something, as at a wall or in its dock, starts from the nearest fit cell within
+    ``search_m``. Raises GridError when there is none.
     """
     passable = grid.free & (grid.obstacle_distance >= clearance_m)
     labels, _ = ndimage.label(passable)
     start = nearest_cell(grid, passable, pose[:2], search_m)
     if start is None:
         raise GridError(
-            f'map: no floor that a robot of this size can drive on within {search_m} m of where it '
-            f'stands ({pose[0]:.2f}, {pose[1]:.2f})')
+            f'map: no floor that a robot of this size can drive on within {search_m} m '
+            f'of where it stands ({pose[0]:.2f}, {pose[1]:.2f})')
     return labels == labels[tuple(start)]
 
 
 def nearest_cell(grid, mask, point, search_m):
-    """Return the (row, column) of the cell in ``mask`` nearest to ``point`` (2,), or None within ``search_m``."""
+    """Return the (row, column) in ``mask`` nearest to ``point`` (2,), None beyond ``search_m``."""
     centre = grid.points_to_cells(np.array([point]))[0]
     reach = int(np.ceil(search_m / grid.resolution)) + 1
     low = np.maximum(np.rint(centre).astype(int) - reach, 0)
@@ -151,7 +152,7 @@ def _pieces(grid, line, reachable, spacing_m, side):
 
 
 def _resample(line, closed, spacing_m):
-    """Return evenly spaced points (M, 2), directions (M,) and the step between them along a polyline."""
+    """Return evenly spaced points (M, 2), directions (M,) and the step along a polyline."""
     along = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(line, axis=0).T))])
     count = max(int(round(along[-1] / spacing_m)), 3)
     step = along[-1] / count
@@ -165,10 +166,11 @@ def _resample(line, closed, spacing_m):
 
 
 def _higher_side(grid, points, yaw):
-    """Return > 0 when the distance to obstacles grows to the left of the line, < 0 to the right."""
+    """Return > 0 when the distance to obstacles grows left of the line, < 0 to the right."""
     left = np.stack([-np.sin(yaw), np.cos(yaw)], axis=1) * 1.5 * grid.resolution
     distance = grid.obstacle_distance
-    return np.nansum(np.sign(grid.lookup(distance, points + left) - grid.lookup(distance, points - left)))
+    return np.nansum(np.sign(
+        grid.lookup(distance, points + left) - grid.lookup(distance, points - left)))
 
 
 def _join(pieces):
@@ -179,7 +181,7 @@ def _join(pieces):
         return Rings(np.zeros((0, 2)), none, none, index, index, index, np.zeros(0, dtype=bool))
     after, before = [], []
     first = 0
-    for (points, _, _, closed), count in zip(pieces, counts):
+    for (*_, closed), count in zip(pieces, counts):
         here = np.arange(first, first + count)
         ends = (here[0], here[-1]) if closed else (NONE, NONE)
         after.append(np.append(here[1:], ends[0]))

@@ -1,15 +1,15 @@
 """
-The whole edge-cleaning job as a state machine that something else steps: node and harness use it alike.
+The whole edge-cleaning job as a state machine that node and harness step alike.
 
-Each tick takes :class:`Inputs` (time, pose, what follower and navigator report) and gives :class:`Orders` (a goal
-for the navigator, or the follower on, or neither). Orders hold until the next tick says otherwise; never are a
-goal and the follower ordered together, and neither is ordered before the other reports that it has stopped.
+Each tick takes :class:`Inputs` (time, pose, what follower and navigator report) and gives
+:class:`Orders` (a goal for the navigator, or the follower on, or neither). Orders hold until the
+next tick says otherwise; never are a goal and the follower ordered together, and neither is
+ordered before the other reports that it has stopped.
 """
 from dataclasses import dataclass
 import math
 
 import numpy as np
-
 from oomwoo_clean.edge_sweep import JUMP_M
 from oomwoo_localization.settings import check_settings, setting
 
@@ -29,25 +29,30 @@ class RunSettings:
     """When the manager ends a stretch, retries, gives up."""
 
     success_m: float = setting(
-        0.05, 'a stretch on which at least this much was newly swept has not failed', 'm', 0.0, 1.0)
+        0.05, 'a stretch on which at least this much was newly swept has not failed', 'm', 0.0,
+        1.0)
     lead_in_m: float = setting(
-        0.60, 'a stretch may run this far, beside its upstream part, before it sweeps anything new', 'm', 0.1, 5.0)
+        0.60, 'a stretch may run this far, beside its upstream part, before it sweeps anything '
+        'new', 'm', 0.1, 5.0)
     no_new_m: float = setting(
         1.5, 'a stretch ends after driving this far without sweeping anything new', 'm', 0.3, 20.0)
-    stall_s: float = setting(10.0, 'a stretch ends when the robot has not moved 5 cm for this long', 's', 1.0, 120.0)
+    stall_s: float = setting(
+        10.0, 'a stretch ends when the robot has not moved 5 cm for this long', 's', 1.0, 120.0)
     lost_s: float = setting(
-        1.5, 'a stretch ends when the follower has been LOST or on HALT for this long', 's', 0.2, 60.0)
+        1.5, 'a stretch ends when the follower has been LOST or on HALT for this long', 's', 0.2,
+        60.0)
     goto_s: float = setting(180.0, 'a goal is given up after this time', 's', 5.0, 3600.0)
     retry_upstream_m: float = setting(
         0.30, 'the second attempt on a spot starts this much farther upstream', 'm', 0.0, 2.0)
     different_m: float = setting(
         0.5, 'targets at least this far apart are different ones', 'm', 0.05, 5.0)
-    stuck_after: int = setting(3, 'the robot is stuck when this many different targets fail in a row', '', 2, 20)
+    stuck_after: int = setting(
+        3, 'the robot is stuck when this many different targets fail in a row', '', 2, 20)
 
 
 @dataclass(frozen=True)
 class NavReport:
-    """What the navigator last said: about goal ``goal_id``, one of NONE ACTIVE SUCCEEDED FAILED, and why."""
+    """What the navigator said last of goal ``goal_id``: NONE ACTIVE SUCCEEDED FAILED, and why."""
 
     goal_id: int = 0
     status: str = 'NONE'
@@ -59,10 +64,10 @@ class Inputs:
     """
     What is known at one tick.
 
-    ``pose`` (x, y, yaw) in the map frame; ``odom`` the same in the odometry frame, where nothing jumps, if known;
-    ``follower`` its state word; ``following`` whether the follower has
-    acknowledged that it drives; ``bumped`` whether it touched something since the last tick; ``missing`` names
-    what the job needs and does not have, empty when nothing is.
+    ``pose`` (x, y, yaw) in the map frame; ``odom`` the same in the odometry frame, where nothing
+    jumps, if known; ``follower`` its state word; ``following`` whether the follower has
+    acknowledged that it drives; ``bumped`` whether it touched something since the last tick;
+    ``missing`` names what the job needs and does not have, empty when nothing is.
     """
 
     time_s: float
@@ -80,8 +85,8 @@ class Orders:
     """
     What to do until the next tick.
 
-    ``goal_id`` and ``goal`` (x, y, yaw) for the navigator, None for no goal; ``follow`` whether the follower
-    drives; ``events`` sentences for a human; ``save`` whether the state is to be saved now.
+    ``goal_id`` and ``goal`` (x, y, yaw) for the navigator, None for no goal; ``follow`` whether
+    the follower drives; ``events`` sentences for a human; ``save`` whether to save the state now.
     """
 
     state: str
@@ -96,8 +101,8 @@ class EdgeRun:
     """
     Decides what the robot does next, from the job list ``sweep`` (EdgeSweep).
 
-    :meth:`step` once a tick, :meth:`start`, :meth:`pause`, :meth:`resume` and :meth:`cancel` between ticks;
-    these return ``(accepted, sentence)``.
+    :meth:`step` once a tick, :meth:`start`, :meth:`pause`, :meth:`resume` and :meth:`cancel`
+    between ticks; these return ``(accepted, sentence)``.
     """
 
     def __init__(self, sweep, settings=None):
@@ -113,7 +118,8 @@ class EdgeRun:
         self._detour = None           # a target to be taken next, whatever is nearest
         self._goal_id = 0
         self._failures = []           # (x, y, spot) of every failed target
-        self._failed_in_row = []      # (x, y) of different targets that failed since the last success
+        # (x, y) of different targets that failed since the last success.
+        self._failed_in_row = []
         self.driving = False          # whether the last tick counted as edge cleaning
         self.odometer_m = None        # metres driven by the wheels, None without odometry
         self._last_odom = None
@@ -131,7 +137,8 @@ class EdgeRun:
         if self.phase in ENDED:
             return False, f'the job has ended ({self.phase}); a new one needs a new start'
         figures = self.sweep.figures()
-        self._enter(PLAN, f'{figures.edges_m:.1f} m of edge on the map, {figures.swept_m:.1f} m of it swept')
+        self._enter(PLAN, f'{figures.edges_m:.1f} m of edge on the map, '
+                          f'{figures.swept_m:.1f} m of it swept')
         return True, self.reason
 
     def pause(self):
@@ -163,12 +170,13 @@ class EdgeRun:
     # -- one tick -----------------------------------------------------------------------------
 
     def step(self, inputs):
-        """Take the :class:`Inputs` of one tick, return the :class:`Orders` that hold until the next."""
+        """Take the :class:`Inputs` of a tick, return the :class:`Orders` that hold to the next."""
         since_s = 0.0 if self._last_time_s is None else max(0.0, inputs.time_s - self._last_time_s)
         self._last_time_s = inputs.time_s
         if self.phase in RUNNING:
             self.elapsed_s += since_s
-        self.driving = self.phase == FOLLOW and inputs.following and inputs.follower in DRIVING_STATES
+        self.driving = (
+            self.phase == FOLLOW and inputs.following and inputs.follower in DRIVING_STATES)
         seen = None
         self._count(inputs.odom)
         if inputs.pose is not None:
@@ -178,7 +186,8 @@ class EdgeRun:
         return self._orders()
 
     def _run(self, inputs, seen, since_s):
-        missing = inputs.missing or ('' if inputs.pose is not None else 'the pose of the robot in the map')
+        missing = inputs.missing or (
+            '' if inputs.pose is not None else 'the pose of the robot in the map')
         if missing:
             if self.phase != WAITING:
                 self._enter(WAITING, f'waiting for {missing}')
@@ -204,8 +213,9 @@ class EdgeRun:
             return
         self._goal_id += 1
         x, y, _ = self.target.pose
-        self._enter(GOTO, f'to {self.target.stretch_m:.1f} m of dirty edge from ({x:.2f}, {y:.2f}), '
-                          f'{self.target.distance_m:.1f} m away')
+        self._enter(
+            GOTO, f'to {self.target.stretch_m:.1f} m of dirty edge from ({x:.2f}, {y:.2f}), '
+            f'{self.target.distance_m:.1f} m away')
 
     def _go(self, inputs, since_s):
         self._segment_s += since_s
@@ -252,19 +262,23 @@ class EdgeRun:
         if self._since_new_m > (settings.no_new_m if self._new_m > 0.0 else lead_in_m):
             return f'nothing new for {self._since_new_m:.1f} m'
         if self._lost_s > settings.lost_s:
-            return 'it touched something' if inputs.follower == 'HALT' else 'the follower has lost the edge'
+            return (
+                'it touched something' if inputs.follower == 'HALT'
+                else 'the follower has lost the edge')
         if self._still_s > settings.stall_s:
             return f'no movement for {settings.stall_s:.0f} s'
         return ''
 
     def _better_now(self, inputs):
-        """Return the reason to leave for a stretch that is better cleaned on the way, or an empty string."""
-        if self._new_m < self.settings.success_m or self._segment_m - self._looked_m < LOOK_EVERY_M:
+        """Return the reason to leave for a stretch better cleaned on the way, or ''."""
+        if (self._new_m < self.settings.success_m
+                or self._segment_m - self._looked_m < LOOK_EVERY_M):
             return ''
         self._looked_m = self._segment_m
         self._detour = self.sweep.on_the_way(
             inputs.pose, self.target, self._failed_points(), self.settings.different_m)
-        return f'{self._detour.stretch_m:.1f} m of another edge are close by' if self._detour else ''
+        return (
+            f'{self._detour.stretch_m:.1f} m of another edge are close by' if self._detour else '')
 
     # -- failures -----------------------------------------------------------------------------
 
@@ -274,7 +288,9 @@ class EdgeRun:
     def _attempts(self, spot):
         """Return how many targets have failed near a spot."""
         x, y = self.sweep.rings.points[spot]
-        return sum(math.hypot(fx - x, fy - y) <= self.settings.different_m for fx, fy, _ in self._failures)
+        return sum(
+            math.hypot(fx - x, fy - y) <= self.settings.different_m
+            for fx, fy, _ in self._failures)
 
     def _upstream(self, spot):
         """Return how far before a dirty spot to start: farther when it has failed before."""
@@ -283,20 +299,23 @@ class EdgeRun:
 
     def _fail(self, why):
         """
-        Put the target off; at the second attempt give the spot up; after three different ones be stuck.
+        Put the target off; give up a spot at its second attempt; be stuck after three different.
 
-        Only first attempts count for that: a spot that has failed before says nothing new about the robot.
+        Only first attempts count for that: a spot that has failed before says nothing new about
+        the robot.
         """
         spot = self.target.spot
         x, y = (float(v) for v in self.sweep.rings.points[spot])
         before = self._attempts(spot)
         self._failures.append((x, y, spot))
         if before == 0 and all(
-                math.dist((x, y), other) > self.settings.different_m for other in self._failed_in_row):
+                math.dist((x, y), other) > self.settings.different_m
+                for other in self._failed_in_row):
             self._failed_in_row.append((x, y))
         if len(self._failed_in_row) >= self.settings.stuck_after:
-            self._enter(STUCK, f'{len(self._failed_in_row)} different targets failed in a row, so the robot is '
-                               f'what is stuck; the last one: {why}')
+            self._enter(
+                STUCK, f'{len(self._failed_in_row)} different targets failed in a row, '
+                f'so the robot is what is stuck; the last one: {why}')
             return
         if before == 0:
             self._enter(PLAN, f'target at ({x:.2f}, {y:.2f}) put off: {why}')
@@ -354,8 +373,8 @@ class EdgeRun:
         """
         Take a saved job over; raises ValueError when it belongs to another map.
 
-        What was running stands still afterwards, until :meth:`start`; what was paused is paused, what had ended
-        has ended.
+        What was running stands still afterwards, until :meth:`start`; what was paused is paused,
+        what had ended has ended.
         """
         self.sweep.restore(state)
         self.elapsed_s, self.segments = float(state['elapsed_s']), int(state['segments'])

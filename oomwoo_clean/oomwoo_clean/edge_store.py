@@ -1,9 +1,10 @@
 """
-A job on disk that survives: a snapshot written whole or not at all, and a journal of the poses since then.
+A job on disk that survives: a snapshot written whole or not at all, and a journal of poses since.
 
-The snapshot (``NAME.npz``) is flushed to the medium at every swept metre and every change of state; the journal
-(``NAME.npz.journal``) gets a line for each pose, without waiting for the medium. So a killed process loses nothing,
-and a power cut at most what was done since the last snapshot.
+The snapshot (``NAME.npz``) is flushed to the medium at every swept metre and every change of
+state; the journal (``NAME.npz.journal``) gets a line for each pose, without waiting for the
+medium. So a killed process loses nothing, and a power cut at most what was done since the last
+snapshot.
 """
 import json
 import os
@@ -35,7 +36,7 @@ class JobStore:
         return self.path.is_file()
 
     def load(self, run):
-        """Restore the EdgeRun ``run`` from disk; raises StoreError (not readable) or ValueError (not this map)."""
+        """Restore the EdgeRun ``run``; raises StoreError (unreadable), ValueError (other map)."""
         try:
             with np.load(self.path, allow_pickle=False) as archive:
                 state = {name: archive[name] for name in archive.files}
@@ -89,9 +90,10 @@ class JobStore:
             path.unlink(missing_ok=True)
 
     def _read_journal(self, number):
-        """Return (pose, driving, odometer, elapsed) of the journal of snapshot ``number``; a torn last line is dropped."""
+        """Return the whole lines (pose, driving, odometer, elapsed) since snapshot ``number``."""
         try:
-            lines = self.journal_path.read_text(encoding='ascii', errors='replace').split('\n')[:-1]
+            text = self.journal_path.read_text(encoding='ascii', errors='replace')
+            lines = text.split('\n')[:-1]
         except OSError:
             return []
         if not lines or lines[0] != str(number):

@@ -1,23 +1,22 @@
 """
 Every edge once: which edges there are, which are swept, and where to go next.
 
-The bookkeeping of the edge manager, without ROS and without driving: poses go in, targets and verdicts come
-out. Method: oomwoo edge cleaning (2025): rings at the follower's standoff, a track stamped with the distance
-driven, the nearest dirty stretch along the floor from its beginning.
+The bookkeeping of the edge manager, without ROS and without driving: poses go in, targets and
+verdicts come out. Method: oomwoo edge cleaning (2025): rings at the follower's standoff, a track
+stamped with the distance driven, the nearest dirty stretch along the floor from its beginning.
 """
 from dataclasses import dataclass
 import hashlib
 import math
 
 import numpy as np
-from scipy import ndimage
-from scipy.spatial import cKDTree
-
 from oomwoo_clean.edge_rings import extract_rings, reachable_floor
 from oomwoo_clean.edge_targets import TargetChooser
 from oomwoo_localization.grids import GridError
 from oomwoo_localization.robot import load_robot
 from oomwoo_localization.settings import check_settings, setting
+from scipy import ndimage
+from scipy.spatial import cKDTree
 
 # Poses closer than this to the last one say more about the localizer's noise than about driving.
 DRIVEN_STEP_M = 0.01
@@ -31,12 +30,16 @@ STATE_VERSION = 1
 class EdgeSettings:
     """What counts as an edge, as swept, and as all the way round."""
 
-    side: str = setting('right', 'side on which the obstacle is followed', choices=('right', 'left'), live=False)
+    side: str = setting(
+        'right', 'side on which the obstacle is followed', choices=('right', 'left'), live=False)
     tolerance_m: float = setting(
-        0.08, 'an edge spot is swept when the centre passes this close to it', 'm', 0.01, 0.3, live=False)
+        0.08, 'an edge spot is swept when the centre passes this close to it', 'm', 0.01, 0.3,
+        live=False)
     floor_margin_m: float = setting(
-        0.01, 'room beside the body without which a gap is no way to a target', 'm', 0.0, 0.3, live=False)
-    spot_spacing_m: float = setting(0.02, 'distance between two edge spots', 'm', 0.005, 0.1, live=False)
+        0.01, 'room beside the body without which a gap is no way to a target', 'm', 0.0, 0.3,
+        live=False)
+    spot_spacing_m: float = setting(
+        0.02, 'distance between two edge spots', 'm', 0.005, 0.1, live=False)
     upstream_m: float = setting(
         0.10, 'start this far before the beginning of a dirty stretch', 'm', 0.0, 0.5)
     lap_min_m: float = setting(
@@ -46,7 +49,8 @@ class EdgeSettings:
     write_off_m: float = setting(
         0.15, 'length of edge given up at the beginning of a stretch that failed', 'm', 0.02, 1.0)
     detour_m: float = setting(
-        0.5, 'a shorter stretch at most this far off the way is cleaned on the way; 0: never', 'm', 0.0, 2.0, live=False)
+        0.5, 'a shorter stretch at most this far off the way is cleaned on the way; 0: never',
+        'm', 0.0, 2.0, live=False)
     detour_min_m: float = setting(
         0.3, '... if it is at least this long', 'm', 0.0, 5.0, live=False)
     max_cell_m: float = setting(
@@ -72,12 +76,14 @@ class Figures:
     @property
     def progress(self):
         """Return 0..1: what is swept or written off, of all edges."""
-        return min(1.0, (self.swept_m + self.written_off_m) / self.edges_m) if self.edges_m > 0 else 1.0
+        if self.edges_m <= 0:
+            return 1.0
+        return min(1.0, (self.swept_m + self.written_off_m) / self.edges_m)
 
 
 @dataclass(frozen=True)
 class Observation:
-    """What one pose changed: metres driven, metres newly swept, and metres on the own old track so far."""
+    """What one pose changed: m driven, m newly swept, and m on the own old track so far."""
 
     driven_m: float
     new_m: float
@@ -88,8 +94,8 @@ class EdgeSweep:
     """
     The job list of one map and what is done of it.
 
-    ``grid`` is an OccupancyGrid, ``pose`` (x, y, yaw) where the robot stands in it. Raises GridError naming
-    what is wrong with the map.
+    ``grid`` is an OccupancyGrid, ``pose`` (x, y, yaw) where the robot stands in it. Raises
+    GridError naming what is wrong with the map.
     """
 
     def __init__(self, grid, pose, settings=None, robot=None):
@@ -133,9 +139,9 @@ class EdgeSweep:
         """
         Take the robot's pose (x, y, yaw) in; edges are ticked off only while ``following``.
 
-        ``driven_m`` is the reading of an odometer that goes on from ``self.driven_m``; without one, the poses are
-        what was driven, the localizer's jitter included. Returns an :class:`Observation`. Deterministic: the same
-        calls give the same state.
+        ``driven_m`` is the reading of an odometer that goes on from ``self.driven_m``; without
+        one, the poses are what was driven, the localizer's jitter included. Returns an
+        :class:`Observation`. Deterministic: the same calls give the same state.
         """
         x, y = float(pose[0]), float(pose[1])
         moved = 0.0 if self._last is None else math.hypot(x - self._last[0], y - self._last[1])
@@ -187,7 +193,7 @@ class EdgeSweep:
         self.passed[cells[inside, 0], cells[inside, 1]] = True
 
     def full_circle(self):
-        """Tell whether the robot has been on its own track long enough to have come all the way round."""
+        """Tell whether the robot has been on its own track long enough to be all the way round."""
         return self._on_track_m >= self.settings.lap_confirm_m
 
     # -- what is next -------------------------------------------------------------------------
@@ -203,21 +209,21 @@ class EdgeSweep:
 
     def next_target(self, pose, avoid=(), avoid_m=0.5, upstream_m=None):
         """
-        Return the :class:`Target` that is nearest along the floor, or None when no dirty edge is left.
+        Return the :class:`Target` nearest along the floor, or None when no dirty edge is left.
 
-        Spots within ``avoid_m`` of a point in ``avoid`` (K, 2) do not begin a target, as long as there are others.
-        ``upstream_m`` (spot -> metres) replaces the setting.
+        Spots within ``avoid_m`` of a point in ``avoid`` (K, 2) do not begin a target, as long as
+        there are others. ``upstream_m`` (spot -> metres) replaces the setting.
         """
         upstream_m = upstream_m or (lambda spot: self.settings.upstream_m)
         return self._chooser.next_target(self.dirty, pose, upstream_m, avoid, avoid_m)
 
     def on_the_way(self, pose, target, avoid=(), avoid_m=0.5):
-        """Return a :class:`Target` that is better cleaned now, while ``target`` is followed, or None."""
+        """Return a :class:`Target` better cleaned now, while ``target`` is followed, or None."""
         return self._chooser.on_the_way(
             self.dirty, pose, target, lambda spot: self.settings.upstream_m, avoid, avoid_m)
 
     def write_off(self, spot, length_m):
-        """Give up the dirty edge over ``length_m`` from ``spot`` on, in driving order; return the metres."""
+        """Give up the dirty edge over ``length_m`` from ``spot`` on; return the metres."""
         given_up = self.rings.ahead(spot, length_m)
         given_up = given_up[~self.swept[given_up] & ~self.written_off[given_up]]
         self.written_off[given_up] = True
@@ -246,9 +252,11 @@ class EdgeSweep:
         return {
             'version': np.array(STATE_VERSION), 'map_hash': np.array(self.map_hash),
             'rings_hash': np.array(self._rings_hash()),
-            'swept': self.swept.copy(), 'written_off': self.written_off.copy(), 'stamp_m': self.stamp_m.copy(),
+            'swept': self.swept.copy(), 'written_off': self.written_off.copy(),
+            'stamp_m': self.stamp_m.copy(),
             'driven_m': np.array(self.driven_m), 'passed': np.packbits(self.passed),
-            'track': np.array(self.track, dtype=float).reshape(-1, 3), 'on_track_m': np.array(self._on_track_m),
+            'track': np.array(self.track, dtype=float).reshape(-1, 3),
+            'on_track_m': np.array(self._on_track_m),
             'last': np.array(self._last if self._last else (np.nan, np.nan))}
 
     def _rings_hash(self):
@@ -256,19 +264,23 @@ class EdgeSweep:
         return hashlib.sha256(points.tobytes()).hexdigest()[:16]
 
     def restore(self, state):
-        """Take a state over; raises ValueError when it belongs to another map or to other rings."""
+        """Take a state over; raises ValueError when it belongs to another map or other rings."""
         if int(state['version']) != STATE_VERSION:
-            raise ValueError(f'saved job has version {int(state["version"])}, this program writes {STATE_VERSION}')
+            raise ValueError(
+                f'saved job has version {int(state["version"])}, '
+                f'this program writes {STATE_VERSION}')
         if str(state['map_hash']) != self.map_hash:
             raise ValueError('saved job belongs to another map')
         if str(state['rings_hash']) != self._rings_hash():
             raise ValueError(
-                'saved job has other edges: the robot stands in another room, or standoff, spacing or side changed')
+                'saved job has other edges: the robot stands in another room, or standoff, '
+                'spacing or side changed')
         self.swept = state['swept'].astype(bool)
         self.written_off = state['written_off'].astype(bool)
         self.stamp_m = state['stamp_m'].astype(float)
         self.driven_m = float(state['driven_m'])
-        self.passed = np.unpackbits(state['passed'], count=self.passed.size).reshape(self.passed.shape).astype(bool)
+        passed = np.unpackbits(state['passed'], count=self.passed.size)
+        self.passed = passed.reshape(self.passed.shape).astype(bool)
         self.track = [tuple(row) for row in state['track'].tolist()]
         self._on_track_m = float(state['on_track_m'])
         last = tuple(float(v) for v in state['last'])
@@ -278,7 +290,8 @@ class EdgeSweep:
 def map_hash(grid):
     """Return a short name of a map's contents: cells, resolution and origin."""
     digest = hashlib.sha256(np.ascontiguousarray(grid.cells).tobytes())
-    digest.update(repr((grid.shape, round(grid.resolution, 6), [round(v, 6) for v in grid.origin])).encode())
+    frame = (grid.shape, round(grid.resolution, 6), [round(v, 6) for v in grid.origin])
+    digest.update(repr(frame).encode())
     return digest.hexdigest()[:16]
 
 
@@ -286,8 +299,9 @@ def _between(start, end, spacing_m):
     """Return the points after ``start`` up to ``end``, at most ``spacing_m`` apart."""
     gap = math.hypot(end[0] - start[0], end[1] - start[1])
     count = max(1, math.ceil(gap / spacing_m))
-    return [(start[0] + (end[0] - start[0]) * i / count, start[1] + (end[1] - start[1]) * i / count)
-            for i in range(1, count + 1)]
+    return [
+        (start[0] + (end[0] - start[0]) * i / count, start[1] + (end[1] - start[1]) * i / count)
+        for i in range(1, count + 1)]
 
 
 def _disc_cells(radius_m, resolution):

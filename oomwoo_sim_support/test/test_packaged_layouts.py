@@ -1,4 +1,4 @@
-"""The packaged worlds are what the measurements on them rest on: lengths, areas, gaps, starts, places."""
+"""The packaged worlds are what the measurements on them rest on: lengths, areas, gaps, places."""
 import itertools
 import math
 
@@ -55,12 +55,14 @@ def test_the_course_has_the_length_and_the_floor_it_should():
     course = survey(load_layout('contour_torture'))
     assert course.edges_m == pytest.approx(44.0, rel=0.03)
     assert course.reachable_m2 == pytest.approx(31.7, rel=0.03)
-    assert len(course.edges) == 7, 'the room with all that lines it, five legs, the block 50 cm off'
+    assert len(course.edges) == 7, (
+        'the room with all that lines it, five legs, the block 50 cm off')
 
 
 def test_the_start_of_the_course():
     assert load_layout('contour_torture').start == (-2.6, -2.77, 0.0)
-    assert clearance('contour_torture', (-2.6, -2.77))[0] == pytest.approx(0.205 - ROBOT.body.radius)
+    assert clearance('contour_torture', (-2.6, -2.77))[0] == pytest.approx(
+        0.205 - ROBOT.body.radius)
 
 
 @pytest.mark.parametrize('name', COURSES)
@@ -94,9 +96,11 @@ def test_the_robot_keeps_its_standoff_inside_one_bay_only():
 def test_each_feature_of_the_course_stands_on_its_own(name):
     layout = load_layout(name)
     together = [
-        {'tooth_1', 'tooth_2', 'tooth_3', 'tooth_4'}, {'bay', 'bay_left', 'bay_right'},
-        {'tight_bay', 'tight_bay_left', 'tight_bay_right'}, {'thin_leg_1', 'thin_leg_2'},
-        {'thick_leg_1', 'thick_leg_2'}, {'peninsula', 'block_25_off'}, {'peninsula', 'block_50_off'}]
+        {'tooth_1', 'tooth_2', 'tooth_3', 'tooth_4'},
+        {'bay', 'bay_left', 'bay_right'},
+        {'tight_bay', 'tight_bay_left', 'tight_bay_right'},
+        {'thin_leg_1', 'thin_leg_2'}, {'thick_leg_1', 'thick_leg_2'},
+        {'peninsula', 'block_25_off'}, {'peninsula', 'block_50_off'}]
     features = {}
     for part in primitives(layout):
         if part.element != 'room':
@@ -104,12 +108,14 @@ def test_each_feature_of_the_course_stands_on_its_own(name):
     for (one, parts), (other, others) in itertools.combinations(features.items(), 2):
         if any({one, other} <= group for group in together):
             continue
-        nearest = min(math.dist(*ends) for a in parts for b in others for ends in closest_points(a, b))
+        nearest = min(
+            math.dist(*ends) for a in parts for b in others for ends in closest_points(a, b))
         assert nearest > 2 * ROBOT.edge_cleaning.standoff + 0.15, (one, other, nearest)
 
 
 def test_the_lip_lies_below_the_scan_plane_across_the_robots_path():
-    lip, = [part for part in primitives(load_layout('contour_torture_lip')) if part.element == 'lip']
+    lip, = [
+        part for part in primitives(load_layout('contour_torture_lip')) if part.element == 'lip']
     assert lip.z_max == 0.06 < ROBOT.lidar.z
     assert lip.signed_distance([[-2.975 + ROBOT.edge_cleaning.standoff, lip.y]])[0] < 0
     assert 'lip' not in [part.element for part in primitives(load_layout('contour_torture'))]
