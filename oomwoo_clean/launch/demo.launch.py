@@ -1,4 +1,4 @@
-"""The whole of edge cleaning in one launch: world, map, localizer, navigator, follower, manager, recorder."""
+"""Edge cleaning in one launch: world, map, localizer, navigator, follower, manager, recorder."""
 from pathlib import Path
 
 from launch import LaunchDescription
@@ -22,14 +22,16 @@ ARGUMENTS = (
     ('nav', 'auto', 'auto, embedded or nav2'),
     ('localizer', 'auto', 'auto, scan or truth'),
     ('real_time_factor', '5.0', 'simulation speed wanted; 0: as fast as it goes'),
-    ('command_wait_s', '0.1', 'wall time that the clock waits for whoever drives to answer a scan [s]'),
+    (
+        'command_wait_s', '0.1',
+        'wall time that the clock waits for whoever drives to answer a scan [s]'),
     ('seed', '0', 'of all simulated noise'),
     ('output_dir', 'out', 'folder for picture, report, saved job and recording'),
     ('record', 'true', 'write OUTPUT_DIR/edge_clean.mcap'),
 )
 WORLD = (
-    'world', 'x_pose', 'y_pose', 'yaw', 'use_sim_time', 'odom_source', 'sim', 'real_time_factor', 'command_wait_s',
-    'seed')
+    'world', 'x_pose', 'y_pose', 'yaw', 'use_sim_time', 'odom_source', 'sim', 'real_time_factor',
+    'command_wait_s', 'seed')
 NAVIGATION = ('x_pose', 'y_pose', 'yaw', 'use_sim_time', 'nav', 'localizer')
 
 
@@ -47,7 +49,8 @@ def _start(context):
 
     actions = [
         include('oomwoo_gazebo', 'world.launch.py', {k: value[k] for k in WORLD}),
-        include('oomwoo_clean', 'nav.launch.py', {k: value[k] for k in NAVIGATION} | {'map': chosen_map}),
+        include('oomwoo_clean', 'nav.launch.py', {
+            **{k: value[k] for k in NAVIGATION}, 'map': chosen_map}),
         include('oomwoo_clean', 'edge_clean.launch.py', {
             'use_sim_time': value['use_sim_time'], 'output_dir': value['output_dir']}),
     ]
@@ -62,6 +65,8 @@ def _start(context):
 def generate_launch_description():
     """Declare the arguments and start everything."""
     return LaunchDescription([
-        *(DeclareLaunchArgument(name, default_value=default, description=text) for name, default, text in ARGUMENTS),
+        *(
+            DeclareLaunchArgument(name, default_value=default, description=text)
+            for name, default, text in ARGUMENTS),
         OpaqueFunction(function=_start),
     ])

@@ -1,6 +1,12 @@
-"""Clean every edge once: the contour follower and the edge manager that sends it from edge to edge."""
+"""Clean every edge once: contour follower and edge manager, which sends it from edge to edge."""
 from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, EmitEvent, LogInfo, OpaqueFunction, RegisterEventHandler
+from launch.actions import (
+    DeclareLaunchArgument,
+    EmitEvent,
+    LogInfo,
+    OpaqueFunction,
+    RegisterEventHandler,
+)
 from launch.event_handlers import OnProcessExit
 from launch.events import Shutdown
 from launch.substitutions import LaunchConfiguration
@@ -10,7 +16,10 @@ ARGUMENTS = (
     ('use_sim_time', 'true', 'take the time from /clock'),
     ('output_dir', 'out', 'folder for edge_clean.png, edge_clean.json and the saved job'),
     ('side', 'right', 'side on which edges are followed: right or left'),
-    ('autostart', 'true', 'begin at once; false: wait for clean_manager/start or the action clean_manager/clean_edges'),
+    (
+        'autostart', 'true',
+        'begin at once; false: wait for clean_manager/start or the action '
+        'clean_manager/clean_edges'),
     ('exit_when_done', 'true', 'end the launch when the job has ended'),
     ('namespace', '', 'namespace of both nodes'),
     ('params_file', '', 'YAML with further parameters for both nodes'),
@@ -25,27 +34,33 @@ def _start(context):
     common = {'use_sim_time': value['use_sim_time'].lower() == 'true', 'side': value['side']}
     more = [value['params_file']] if value['params_file'] else []
     follower = Node(
-        package='oomwoo_clean', executable='contour_follower', name='contour_follower', namespace=value['namespace'],
+        package='oomwoo_clean', executable='contour_follower', name='contour_follower',
+        namespace=value['namespace'],
         output='screen', respawn=True, respawn_delay=RESPAWN_DELAY_S,
         parameters=[common, {'autostart': False, 'lease_s': LEASE_S}, *more])
     manager = Node(
-        package='oomwoo_clean', executable='clean_manager', name='clean_manager', namespace=value['namespace'],
+        package='oomwoo_clean', executable='clean_manager', name='clean_manager',
+        namespace=value['namespace'],
         output='screen', respawn=True, respawn_delay=RESPAWN_DELAY_S,
         parameters=[common, {
             'output_dir': value['output_dir'], 'autostart': value['autostart'].lower() == 'true',
             'exit_when_done': value['exit_when_done'].lower() == 'true'}, *more])
-    return [follower, manager, RegisterEventHandler(OnProcessExit(target_action=manager, on_exit=_manager_ended))]
+    ended = OnProcessExit(target_action=manager, on_exit=_manager_ended)
+    return [follower, manager, RegisterEventHandler(ended)]
 
 
 def _manager_ended(event, context):
-    """End with a manager that has ended by itself; one that was killed comes back and goes on with its job."""
+    """End with a manager that ended by itself; one that was killed comes back to its job."""
     if event.returncode >= 0:
         return [EmitEvent(event=Shutdown(reason='the edge manager has ended'))]
-    return [LogInfo(msg=f'the edge manager was killed (signal {-event.returncode}); it is started again')]
+    return [LogInfo(
+        msg=f'the edge manager was killed (signal {-event.returncode}); it is started again')]
 
 
 def generate_launch_description():
     """Return follower and manager with their launch arguments."""
     return LaunchDescription([
-        *(DeclareLaunchArgument(name, default_value=default, description=text) for name, default, text in ARGUMENTS),
+        *(
+            DeclareLaunchArgument(name, default_value=default, description=text)
+            for name, default, text in ARGUMENTS),
         OpaqueFunction(function=_start)])

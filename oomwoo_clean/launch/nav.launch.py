@@ -42,7 +42,8 @@ def _start(context):
     if navigator == 'nav2' and value['namespace']:
         raise LaunchError('namespace: nav:=nav2 is not set up for one yet')
     navigation = _nav2(map_file, sim_time) if navigator == 'nav2' else [
-        _ours(STAND_INS, 'map_server', value['namespace'], [sim_time, {'yaml_filename': map_file}]),
+        _ours(STAND_INS, 'map_server', value['namespace'], [
+            sim_time, {'yaml_filename': map_file}]),
         _ours(STAND_INS, 'embedded_navigator', value['namespace'], [sim_time])]
     return [
         LogInfo(msg=navigator_line),

@@ -1,17 +1,16 @@
 """
 Which dirty stretch is next and where it is begun.
 
-The nearest along the floor is next, from its beginning. A ring that is dirty all round has no beginning, and it is
-left where it was entered: it is entered where the way there and on to the stretches after it is shortest. A shorter
-stretch that a longer one passes closely is cleaned on the way, which saves coming back for it.
+The nearest along the floor is next, from its beginning. A ring that is dirty all round has no
+beginning, and it is left where it was entered: it is entered where the way there and on to the
+stretches after it is shortest. A shorter stretch that a longer one passes closely is cleaned on
+the way, which saves coming back for it.
 """
 from dataclasses import dataclass
 
 import numpy as np
-
 from oomwoo_clean.edge_rings import nearest_cell
 from oomwoo_localization.grids import floor_distances
-
 
 LOOK_AHEAD_M = 1.0
 HANDOVER_M = 0.3              # what leaving a stretch and coming back costs beside the way
@@ -20,9 +19,10 @@ HANDOVER_M = 0.3              # what leaving a stretch and coming back costs bes
 @dataclass(frozen=True)
 class Target:
     """
-    Where to start following: ``pose`` (x, y, yaw) on a ring, facing along it, obstacle on the follow side.
+    Where to start following: ``pose`` (x, y, yaw) on a ring, facing along it, the obstacle beside.
 
-    ``spot`` is the first dirty spot, ``stretch_m`` the dirty edge from there on, ``distance_m`` the way there.
+    ``spot`` is the first dirty spot, ``stretch_m`` the dirty edge from there on, ``distance_m``
+    the way there.
     """
 
     pose: tuple
@@ -33,7 +33,7 @@ class Target:
 
 @dataclass(frozen=True)
 class _Stretch:
-    """Dirty ``spots`` in driving order; ``whole`` when they are a full ring; ``starts`` into them that may be used."""
+    """Dirty ``spots`` in driving order, ``whole`` if a full ring; ``starts`` that may be used."""
 
     spots: np.ndarray
     whole: bool
@@ -45,9 +45,10 @@ class TargetChooser:
 
     def __init__(self, grid, reachable, rings, detour_m=0.0, detour_min_m=0.0):
         """
-        Take the map, the (rows, columns) mask of floor that can be driven on, and the :class:`Rings` on it.
+        Take the map, the (rows, columns) mask of drivable floor, and the :class:`Rings` on it.
 
-        Stretches of at least ``detour_min_m`` and at most ``detour_m`` off the way are cleaned on the way.
+        Stretches of at least ``detour_min_m`` and at most ``detour_m`` off the way are cleaned on
+        the way.
         """
         self._grid, self._reachable, self._rings = grid, reachable, rings
         self._detour_m, self._detour_min_m = detour_m, detour_min_m
@@ -55,10 +56,10 @@ class TargetChooser:
 
     def next_target(self, dirty, pose, upstream_m, avoid=(), avoid_m=0.5):
         """
-        Return the :class:`Target` for the ``dirty`` (N,) mask from ``pose``, None when nothing is dirty.
+        Return the :class:`Target` for the ``dirty`` (N,) mask from ``pose``, or None without any.
 
-        ``upstream_m`` (spot -> metres) tells how far before a dirty spot to start. Spots within ``avoid_m`` of
-        a point in ``avoid`` (K, 2) begin no target, as long as there are others.
+        ``upstream_m`` (spot -> metres) tells how far before a dirty spot to start. Spots within
+        ``avoid_m`` of a point in ``avoid`` (K, 2) begin no target, as long as there are others.
         """
         stretches = self._stretches(dirty, avoid, avoid_m)
         usable = [stretch for stretch in stretches if len(stretch.starts)]
@@ -74,25 +75,28 @@ class TargetChooser:
         others = [other for other in others if not self._saves(
             other, self._to_stretch(other)[stretch.spots].min(), [stretch], others)]
         if stretch.whole and others:
-            way = distance[stretch.spots[stretch.starts]] + self._onward(stretch.spots[stretch.starts], others)
+            entries = stretch.spots[stretch.starts]
+            way = distance[entries] + self._onward(entries, others)
             start = int(stretch.starts[np.argmin(way)])
             park = int(stretch.spots[start])
         return self._target(stretch, start, park, distance)
 
     def on_the_way(self, dirty, pose, target, upstream_m, avoid=(), avoid_m=0.5):
         """
-        Return a :class:`Target` that had better be cleaned now, while ``target`` is being followed, or None.
+        Return a :class:`Target` better cleaned now, while ``target`` is being followed, or None.
 
-        That is a stretch of another ring, shorter than what is left of this one, which is nowhere nearer in the
-        next metre than it is here, and farther from everything that comes later than the way there and back.
+        That is a stretch of another ring, shorter than what is left of this one, which is nowhere
+        nearer in the next metre than it is here, and farther from everything that comes later than
+        the way there and back.
         """
         rings = self._rings
         own = np.flatnonzero(rings.ring == rings.ring[target.spot])
         here = own[np.argmin(np.hypot(*(rings.points[own] - pose[:2]).T))]
         ahead = rings.ahead(here, LOOK_AHEAD_M)
         stretches = self._stretches(dirty, avoid, avoid_m)
-        current = [stretch for stretch in stretches if rings.ring[stretch.spots[0]] == rings.ring[here]]
-        others = [stretch for stretch in stretches if rings.ring[stretch.spots[0]] != rings.ring[here]]
+        ring = rings.ring[here]
+        current = [stretch for stretch in stretches if rings.ring[stretch.spots[0]] == ring]
+        others = [stretch for stretch in stretches if rings.ring[stretch.spots[0]] != ring]
         for stretch in others:
             if len(stretch.starts) < len(stretch.spots) or not self._is_near(stretch, pose):
                 continue
@@ -104,7 +108,7 @@ class TargetChooser:
         return None
 
     def _saves(self, stretch, off_m, current, others):
-        """Tell whether ``stretch``, ``off_m`` off the ``current`` ones, costs less now than when its turn comes."""
+        """Tell whether ``stretch``, ``off_m`` off the ``current``, costs less now than in turn."""
         rings = self._rings
         length_m = rings.length[stretch.spots].sum()
         left_m = sum(rings.length[other.spots].sum() for other in current)
@@ -116,14 +120,17 @@ class TargetChooser:
         return bool(2.0 * off_m + HANDOVER_M < later_m)
 
     def _is_near(self, stretch, pose):
-        """Tell whether a stretch begins within ``detour_m`` as the crow flies, which is quick to say."""
+        """Tell whether a stretch begins within ``detour_m`` as the crow flies: quick to say."""
         entries = stretch.spots if stretch.whole else stretch.spots[:1]
         return np.hypot(*(self._rings.points[entries] - pose[:2]).T).min() <= self._detour_m
 
     def _target(self, stretch, start, park, distance):
-        length = self._rings.length[stretch.spots if stretch.whole else stretch.spots[start:]].sum()
+        ahead = stretch.spots if stretch.whole else stretch.spots[start:]
+        length = self._rings.length[ahead].sum()
         pose = (*self._rings.points[park], self._rings.yaw[park])
-        return Target(tuple(map(float, pose)), int(stretch.spots[start]), float(length), float(distance[park]))
+        return Target(
+            tuple(map(float, pose)), int(stretch.spots[start]), float(length),
+            float(distance[park]))
 
     def _stretches(self, dirty, avoid, avoid_m):
         allowed = np.ones(len(dirty), dtype=bool)
@@ -150,14 +157,16 @@ class TargetChooser:
     def _from_pose(self, pose):
         """Return (N,) metres from ``pose`` to every spot."""
         start = nearest_cell(self._grid, self._reachable, pose[:2], 1.0)
-        return np.full(len(self._rings.points), np.inf) if start is None else self._to_spots([start])
+        if start is None:
+            return np.full(len(self._rings.points), np.inf)
+        return self._to_spots([start])
 
     def _to_spots(self, start_cells):
         field = floor_distances(self._reachable, self._grid.resolution, start_cells)
         return self._grid.lookup(field, self._rings.points, outside=np.inf)
 
     def _to_stretch(self, stretch):
-        """Return (N,) metres from every spot to where a stretch is entered: anywhere when it is whole."""
+        """Return (N,) metres from every spot to where a stretch is entered; anywhere if whole."""
         entries = stretch.spots if stretch.whole else stretch.spots[:1]
         key = (int(entries[0]), len(entries))
         if key not in self._known:
@@ -166,17 +175,18 @@ class TargetChooser:
         return self._known[key]
 
     def _onward(self, spots, others):
-        """Return the metres from each of the spots through all other stretches, always the nearest next."""
+        """Return the metres from each spot through the other stretches, always to the nearest."""
         to = np.array([self._to_stretch(other) for other in others])
         leave = [_exits(other) for other in others]
-        between = np.array([[to[j][leave[i]].min() for j in range(len(others))] for i in range(len(others))])
+        between = np.array([
+            [to[j][leave[i]].min() for j in range(len(others))] for i in range(len(others))])
         after = np.array([_nearest_first(between, i) for i in range(len(others))])
         first = np.argmin(to[:, spots], axis=0)
         return to[first, spots] + after[first]
 
 
 def _exits(stretch):
-    """Return the spots at which a stretch may be left: any when it is whole, as it is left where it was entered."""
+    """Return the spots at which a stretch may be left: any of a whole one, left where entered."""
     return stretch.spots if stretch.whole else stretch.spots[-1:]
 
 

@@ -7,7 +7,8 @@ from oomwoo_clean.demo_progress_node import progress_line
 
 def test_the_bar_fills_with_the_progress():
     empty, half, full = (progress_line(p, 'FOLLOW', '', 65.0, 0.0) for p in (0.0, 0.5, 1.0))
-    assert empty.count('#') == 0 and half.count('#') == half.count('.') - 1 and full.count('#') == 40
+    assert empty.count('#') == 0 and full.count('#') == 40
+    assert half.count('#') == half.count('.') - 1
     assert ' 50.0 %' in half and '1m 05s' in half
 
 
@@ -17,8 +18,10 @@ def test_the_bar_survives_nonsense_and_narrow_terminals():
 
 
 def test_launch_arguments_follow_the_options(tmp_path):
-    command = launch_command(parse_arguments(['--world', 'bedroom', '--seed', '7', '--out', str(tmp_path)]))
-    assert 'world:=bedroom' in command and 'seed:=7' in command and f'output_dir:={tmp_path}' in command
+    command = launch_command(parse_arguments(
+        ['--world', 'bedroom', '--seed', '7', '--out', str(tmp_path)]))
+    assert 'world:=bedroom' in command and 'seed:=7' in command
+    assert f'output_dir:={tmp_path}' in command
 
 
 def test_no_report_is_a_failure_that_shows_the_log(tmp_path, capsys):
@@ -31,6 +34,7 @@ def test_no_report_is_a_failure_that_shows_the_log(tmp_path, capsys):
 def test_the_report_is_shown_and_decides(tmp_path, capsys):
     report = tmp_path / 'edge_clean.json'
     for outcome, status in (('DONE', 0), ('STUCK', 1)):
-        report.write_text(json.dumps({'report': 'EDGE CLEAN DONE in 1m', 'outcome': outcome, 'sim_s': 60.0}))
+        result = {'report': 'EDGE CLEAN DONE in 1m', 'outcome': outcome, 'sim_s': 60.0}
+        report.write_text(json.dumps(result))
         assert conclude(report, tmp_path / 'log', tmp_path, 20.0) == status
         assert '3.0 x real time' in capsys.readouterr().out

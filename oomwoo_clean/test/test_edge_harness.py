@@ -2,19 +2,22 @@
 import json
 
 import matplotlib.image
-import pytest
-
 from oomwoo_clean import edge_harness
 from oomwoo_clean.edge_report import report_line
 from oomwoo_clean.edge_sweep import Figures
 from oomwoo_sim_support.layout import layout_from_dict
+import pytest
 
 SMALL_ROOM = """
 name: small_room
 start: [-0.6, -0.6, 0.0]
 floor: [[-1.2, -1.0], [1.2, -1.0], [1.2, 1.0], [-1.2, 1.0]]
 walls:
-  - {name: room, points: [[-1.2, -1.0], [1.2, -1.0], [1.2, 1.0], [-1.2, 1.0]], closed: true, thickness: 0.05, z: [0, 0.4]}
+  - name: room
+    points: [[-1.2, -1.0], [1.2, -1.0], [1.2, 1.0], [-1.2, 1.0]]
+    closed: true
+    thickness: 0.05
+    z: [0, 0.4]
 cylinders:
   - {name: leg, center: [0.1, 0.0], radius: 0.02, z: [0, 0.4]}
 """
@@ -30,15 +33,16 @@ def small_room(tmp_path):
 def test_every_edge_of_a_small_room_from_two_starts(small_room, tmp_path, capsys):
     out, picture = tmp_path / 'result.json', tmp_path / 'job.png'
     status = edge_harness.main([
-        '--layout', str(small_room), '--starts', '2', '--seed', '3', '--json', str(out), '--picture', str(picture),
-        '--max-time', '120', '--max-driven', '14'])
+        '--layout', str(small_room), '--starts', '2', '--seed', '3', '--json', str(out),
+        '--picture', str(picture), '--max-time', '120', '--max-driven', '14'])
     printed = capsys.readouterr().out
     assert status == 0, printed
     result = json.loads(out.read_text())
     assert len(result['trials']) == 2 and result['summary']['kept'] == 2
     for trial in result['trials']:
-        assert {'edges_m', 'swept_pct', 'written_off_m', 'contacts', 'driven_m', 'segments', 'sim_s', 'wall_s',
-                'outcome'} <= set(trial)
+        assert {
+            'edges_m', 'swept_pct', 'written_off_m', 'contacts', 'driven_m', 'segments', 'sim_s',
+            'wall_s', 'outcome'} <= set(trial)
         assert trial['outcome'] == 'DONE' and trial['swept_pct'] >= 99.5 and trial['contacts'] == 0
         assert 7.0 < trial['edges_m'] < 9.5 and trial['segments'] >= 2
         assert trial['driven_m'] > trial['edges_m']
@@ -50,7 +54,8 @@ def test_every_edge_of_a_small_room_from_two_starts(small_room, tmp_path, capsys
 
 
 def test_a_missed_bound_is_named_and_makes_the_exit_status(small_room, capsys):
-    assert edge_harness.main(['--layout', str(small_room), '--max-driven', '3', '--min-swept', '100.5']) == 1
+    assert edge_harness.main([
+        '--layout', str(small_room), '--max-driven', '3', '--min-swept', '100.5']) == 1
     printed = capsys.readouterr().out
     assert 'MISSED' in printed and 'm > 3.0 m' in printed and '< 100.5 %' in printed
 
@@ -72,7 +77,9 @@ def test_starts_are_seeded_and_stand_free():
 
 
 def test_the_report_line_reads_as_promised():
-    figures = Figures(edges_m=43.6, swept_m=0.99 * 43.6, written_off_m=0.2, driven_m=56.4, floor_m2=31.7, passed_m2=16.7)
+    figures = Figures(
+        edges_m=43.6, swept_m=0.99 * 43.6, written_off_m=0.2, driven_m=56.4, floor_m2=31.7,
+        passed_m2=16.7)
     assert report_line(figures, 'DONE', 526.2, 6) == (
         'EDGE CLEAN DONE in 8m 46s: edges 99.0% swept (~43 of ~44 m; ~0.2 m written off), '
         'floor passed over 16.7 of 31.7 m2, driven 56.4 m, 6 segments')

@@ -1,14 +1,24 @@
-"""The job as a state machine: what it orders, when it gives up, and that nothing swept is ever lost."""
+"""The job as a state machine: what it orders, when it gives up, and that nothing swept is lost."""
 import math
 import random
 
 from edge_worlds import box, disc, Rider, room
 import numpy as np
-import pytest
-
-from oomwoo_clean.edge_run import CANCELLED, DONE, EdgeRun, FOLLOW, GOTO, IDLE, NavReport, PAUSED, STUCK, WAITING
+from oomwoo_clean.edge_run import (
+    CANCELLED,
+    DONE,
+    EdgeRun,
+    FOLLOW,
+    GOTO,
+    IDLE,
+    NavReport,
+    PAUSED,
+    STUCK,
+    WAITING,
+)
 from oomwoo_clean.edge_store import JobStore, StoreError
 from oomwoo_clean.edge_sweep import EdgeSweep
+import pytest
 
 START = (-1.0, -1.0, 0.0)
 ROOM = room(3.0, 3.0, [disc(0.0, 0.0, 0.1)])
@@ -68,8 +78,9 @@ def test_swept_only_once_the_follower_has_acknowledged_and_drives():
     rider.ride(until=lambda: run.phase == FOLLOW)
     spot = run.sweep.rings.points[run.target.spot]
     pose = np.array([*spot, 0.0])
-    for state, following, swept in (('FOLLOW', False, False), ('LOST', True, False), ('IDLE', True, False),
-                                    ('ARC', True, True)):
+    for state, following, swept in (
+            ('FOLLOW', False, False), ('LOST', True, False), ('IDLE', True, False),
+            ('ARC', True, True)):
         pose = pose + (0.011, 0.0, 0.0)
         run.step(inputs_of(rider, pose=pose, follower=state, following=following))
         assert (run.sweep.swept_m > 0) == swept, state
