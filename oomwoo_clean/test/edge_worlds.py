@@ -1,8 +1,7 @@
-"""Maps drawn from formulas, and a rider that follows rings without physics, for the tests of the edge manager."""
+"""Maps drawn from formulas, and a rider of rings without physics, to test the edge manager."""
 import math
 
 import numpy as np
-
 from oomwoo_clean.edge_run import Inputs, NavReport
 from oomwoo_localization.grids import OccupancyGrid
 
@@ -10,7 +9,7 @@ RESOLUTION = 0.025
 
 
 def room(width=4.0, height=4.0, solids=(), resolution=RESOLUTION, origin_yaw=0.0):
-    """Return a walled room around (0, 0); ``solids`` are functions of x, y (arrays) that tell what is occupied."""
+    """Return a walled room around (0, 0); ``solids`` tell of x, y (arrays) what is occupied."""
     columns, rows = round(width / resolution), round(height / resolution)
     row, column = np.mgrid[:rows, :columns]
     x, y = (column + 0.5) * resolution - width / 2, (row + 0.5) * resolution - height / 2
@@ -35,15 +34,18 @@ def box(x0, y0, width, height):
 
 class Rider:
     """
-    Carries out orders on rails: straight to goals, along rings in driving order, 10 ticks a second.
+    Carries out orders on rails, ten ticks a second: straight to goals, along rings in order.
 
-    ``obeys(goal)`` tells whether the navigator gets to a goal; ``stops(x, y)`` whether the follower stops there.
+    ``obeys(goal)`` tells whether the navigator gets to a goal; ``stops(x, y)`` whether the
+    follower stops there.
     """
 
     def __init__(self, run, pose, obeys=lambda goal: True, stops=lambda x, y: False):
         """Ride the rings of ``run`` from ``pose`` (x, y, yaw)."""
-        self.run, self.pose, self.obeys, self.stops = run, np.array(pose, dtype=float), obeys, stops
-        self.time_s, self.nav, self.following, self.state, self._spot = 0.0, NavReport(), False, 'IDLE', None
+        self.run, self.pose = run, np.array(pose, dtype=float)
+        self.obeys, self.stops = obeys, stops
+        self.time_s, self.nav, self.following = 0.0, NavReport(), False
+        self.state, self._spot = 'IDLE', None
         self.goals, self.events = [], []
 
     def tick(self, **changes):

@@ -2,12 +2,13 @@
 import math
 
 from edge_worlds import box, disc, room
-from hypothesis import given, settings as hypothesis_settings, strategies as st
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
 import numpy as np
-import pytest
-
 from oomwoo_clean.edge_sweep import EdgeSettings, EdgeSweep
 from oomwoo_localization.grids import GridError, OccupancyGrid
+import pytest
 
 STANDOFF = 0.23
 RES = 0.025
@@ -46,7 +47,6 @@ def test_room_and_pillar_have_the_lengths_that_geometry_says():
     assert lengths[1] == pytest.approx(4 * (4.0 - 2 * RES - 2 * STANDOFF), rel=0.005)
 
 
-
 @hypothesis_settings(max_examples=25, deadline=None)
 @given(st.floats(0.05, 0.7), st.floats(-0.5, 0.5), st.floats(-0.5, 0.5))
 def test_ring_round_a_disc_is_a_circle_at_the_standoff(radius, x0, y0):
@@ -54,7 +54,8 @@ def test_ring_round_a_disc_is_a_circle_at_the_standoff(radius, x0, y0):
     spots = short_ring(sweep)
     gaps = np.hypot(*(sweep.rings.points[spots] - (x0, y0)).T) - radius
     assert np.abs(gaps - STANDOFF).max() < 0.75 * RES
-    assert sweep.rings.length[spots].sum() == pytest.approx(2 * math.pi * (radius + STANDOFF), rel=0.04)
+    assert sweep.rings.length[spots].sum() == pytest.approx(
+        2 * math.pi * (radius + STANDOFF), rel=0.04)
 
 
 @hypothesis_settings(max_examples=25, deadline=None)
@@ -69,7 +70,8 @@ def test_ring_round_a_box_is_its_perimeter_and_four_quarter_circles(width, heigh
 
 @pytest.mark.parametrize('side,sign', [('right', -1.0), ('left', 1.0)])
 def test_obstacle_is_on_the_follow_side_of_the_driving_direction(side, sign):
-    sweep = EdgeSweep(room(4.0, 4.0, [disc(0.0, 0.0, 0.3)]), (-1.5, 0.0, 0.0), EdgeSettings(side=side))
+    pillar = room(4.0, 4.0, [disc(0.0, 0.0, 0.3)])
+    sweep = EdgeSweep(pillar, (-1.5, 0.0, 0.0), EdgeSettings(side=side))
     spots = short_ring(sweep)
     points, yaw = sweep.rings.points[spots], sweep.rings.yaw[spots]
     to_pillar = -points / np.hypot(*points.T)[:, None]
@@ -83,16 +85,19 @@ def test_a_turned_origin_turns_the_rings():
     straight = EdgeSweep(room(4.0, 3.0, [disc(0.4, 0.2, 0.2)]), (-1.0, -1.0, 0.0))
     turned = EdgeSweep(room(4.0, 3.0, [disc(0.4, 0.2, 0.2)], origin_yaw=0.7), (0.0, -0.9, 0.0))
     c, s = math.cos(0.7), math.sin(0.7)
-    assert np.allclose(turned.rings.points, straight.rings.points @ np.array([[c, s], [-s, c]]), atol=1e-6)
+    turn = np.array([[c, s], [-s, c]])
+    assert np.allclose(turned.rings.points, straight.rings.points @ turn, atol=1e-6)
     assert np.allclose(np.cos(turned.rings.yaw), np.cos(straight.rings.yaw + 0.7), atol=1e-6)
 
 
 def test_a_gap_too_narrow_for_the_standoff_has_no_ring_in_it_and_a_closed_room_none_at_all():
-    walls = [box(0.0, -1.3, 0.1, 2.6), box(0.0, 1.2125, 0.1, 1.575)]     # a gap from y = 0 to 0.425
+    # A gap from y = 0 to 0.425.
+    walls = [box(0.0, -1.3, 0.1, 2.6), box(0.0, 1.2125, 0.1, 1.575)]
     sweep = EdgeSweep(room(4.0, 4.0, walls), (-1.0, 0.0, 0.0))
     points = sweep.rings.points
     assert (points[:, 0] > 0.3).any(), 'the far room is reached through the gap'
-    assert not ((np.abs(points[:, 0]) < 0.05) & (points[:, 1] > 0.0) & (points[:, 1] < 0.425)).any()
+    in_gap = (np.abs(points[:, 0]) < 0.05) & (points[:, 1] > 0.0) & (points[:, 1] < 0.425)
+    assert not in_gap.any()
     shut = EdgeSweep(room(4.0, 4.0, [box(0.0, 0.0, 0.1, 4.0)]), (-1.0, 0.0, 0.0))
     assert (shut.rings.points[:, 0] < 0.0).all()
 
@@ -104,7 +109,8 @@ def test_edges_beside_the_unknown_are_cut_where_the_known_floor_ends():
     sweep = EdgeSweep(OccupancyGrid(cells, RES, grid.origin), (-1.0, 0.0, 0.0))
     assert sweep.rings.points[:, 0].max() <= 1.0 + RES
     assert not sweep.rings.closed.any()
-    assert sweep.rings.length.sum() == pytest.approx(4 - 2 * RES - 2 * STANDOFF + 2 * (3 - RES - STANDOFF), rel=0.02)
+    assert sweep.rings.length.sum() == pytest.approx(
+        4 - 2 * RES - 2 * STANDOFF + 2 * (3 - RES - STANDOFF), rel=0.02)
 
 
 # -- maps that cannot be used --------------------------------------------------------------------
@@ -194,7 +200,8 @@ def test_a_lone_leg_is_left_after_one_lap(radius):
 
 def test_the_room_is_left_after_one_lap_too():
     sweep = EdgeSweep(room(3.0, 3.0), (0.0, 0.0, 0.0))
-    assert laps_until_full_circle(sweep, ring_near(sweep, 0.0, 0.0)) == pytest.approx(1.0, abs=0.05)
+    assert laps_until_full_circle(sweep, ring_near(sweep, 0.0, 0.0)) == pytest.approx(
+        1.0, abs=0.05)
 
 
 def test_less_than_thirty_centimetres_on_the_own_track_is_no_full_circle():
