@@ -1,5 +1,5 @@
 """
-What every node of the suite does alike: parameters, status, QoS, message conversion, an orderly stop.
+What every node of the suite does alike: parameters, status, QoS, conversions, an orderly stop.
 
 The only module beside the nodes and launch files that imports ROS.
 """
@@ -14,21 +14,29 @@ from diagnostic_updater import Updater
 from geometry_msgs.msg import Pose, Twist
 from nav_msgs.msg import OccupancyGrid as OccupancyGridMsg
 import numpy as np
-from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
+from oomwoo_localization.frames import (
+    matrix_from_quaternion,
+    quaternion_from_yaw,
+    yaw_from_quaternion,
+)
+from oomwoo_localization.grids import OccupancyGrid
+from oomwoo_localization.scans import Scan
+from oomwoo_localization.settings import check_setting, check_settings, SettingError
+from rcl_interfaces.msg import (
+    FloatingPointRange,
+    IntegerRange,
+    ParameterDescriptor,
+    SetParametersResult,
+)
 import rclpy
 from rclpy.duration import Duration
 from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
 from rclpy.experimental import EventsExecutor
 from rclpy.node import Node
-from rclpy.qos import DurabilityPolicy, QoSProfile, qos_profile_sensor_data, ReliabilityPolicy
+from rclpy.qos import DurabilityPolicy, qos_profile_sensor_data, QoSProfile, ReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
 from rclpy.time import Time
 from tf2_ros import Buffer, TransformListener
-
-from oomwoo_localization.frames import matrix_from_quaternion, quaternion_from_yaw, yaw_from_quaternion
-from oomwoo_localization.grids import OccupancyGrid
-from oomwoo_localization.scans import Scan
-from oomwoo_localization.settings import check_setting, check_settings, SettingError
 
 SENSOR_QOS = qos_profile_sensor_data
 LATCHED_QOS = QoSProfile(
@@ -43,23 +51,24 @@ def seconds(stamp):
 
 
 def scan_from_msg(msg):
-    """Return a :class:`Scan` of a sensor_msgs/LaserScan; raises ScanError naming a bad header field."""
+    """Return a :class:`Scan` of a sensor_msgs/LaserScan; ScanError naming a bad header field."""
     return Scan(
-        np.asarray(msg.ranges, dtype=float), msg.angle_min, msg.angle_increment, msg.range_min, msg.range_max,
-        seconds(msg.header.stamp), msg.time_increment).check()
+        np.asarray(msg.ranges, dtype=float), msg.angle_min, msg.angle_increment,
+        msg.range_min, msg.range_max, seconds(msg.header.stamp), msg.time_increment).check()
 
 
 def grid_from_msg(msg):
-    """Return an :class:`OccupancyGrid` of a nav_msgs/OccupancyGrid; raises GridError naming what is wrong."""
+    """Return an :class:`OccupancyGrid` of the message; raises GridError naming what is wrong."""
     info = msg.info
     cells = np.asarray(msg.data, dtype=np.int8)
     if cells.size == info.width * info.height:
         cells = cells.reshape(info.height, info.width)
-    return OccupancyGrid(cells, float(info.resolution), tuple(pose_from_msg(info.origin))).check('map')
+    grid = OccupancyGrid(cells, float(info.resolution), tuple(pose_from_msg(info.origin)))
+    return grid.check('map')
 
 
 def grid_to_msg(grid, frame_id='map', stamp=None):
-    """Return a nav_msgs/OccupancyGrid of an :class:`OccupancyGrid`; ``stamp`` a builtin_interfaces Time."""
+    """Return a nav_msgs/OccupancyGrid; ``stamp`` is a builtin_interfaces Time."""
     msg = OccupancyGridMsg()
     msg.header.frame_id = frame_id
     if stamp is not None:
@@ -103,12 +112,12 @@ class SuiteNode(Node):
     """
     A node with declared settings, a latched ``~/status``, diagnostics and an orderly stop.
 
-    A subclass overrides :meth:`stop` to leave the robot standing, :meth:`settings_changed` to follow
-    ``ros2 param set``, and :meth:`time_went_back` to forget what is newer than the clock.
+    A subclass overrides :meth:`stop` to leave the robot standing, :meth:`settings_changed` to
+    follow ``ros2 param set``, and :meth:`time_went_back` to forget what is newer than the clock.
     """
 
     def __init__(self, name, settings_class=None, **kwargs):
-        """Declare every field of ``settings_class`` as a parameter; ``self.settings`` holds the values."""
+        """Declare the fields of ``settings_class`` as parameters; ``self.settings`` has values."""
         super().__init__(name, **kwargs)
         self._status_publisher = self.create_publisher(DiagnosticStatus, '~/status', LATCHED_QOS)
         self._status = DiagnosticStatus(level=OK, name=name, message='starting')
@@ -129,7 +138,9 @@ class SuiteNode(Node):
             try:
                 parameter = self.declare_parameter(info.name, info.default, _descriptor(info))
                 values[info.name] = check_setting(info, parameter.value)
-            except (SettingError, InvalidParameterTypeException, InvalidParameterValueException) as error:
+            except (
+                    SettingError, InvalidParameterTypeException,
+                    InvalidParameterValueException) as error:
                 raise SettingError(f'{self.get_name()}: parameter {info.name}: {error}') from error
         try:
             settings = check_settings(kind(**values))
@@ -147,10 +158,13 @@ class SuiteNode(Node):
                 if info is None:
                     continue
                 if not info.metadata['live']:
-                    raise SettingError(f'{info.name}: cannot change while the node runs; restart it with the value')
+                    raise SettingError(
+                        f'{info.name}: cannot change while the node runs; '
+                        'restart it with the value')
                 changes[info.name] = check_setting(info, parameter.value)
             if changes:
-                before, self.settings = self.settings, check_settings(replace(self.settings, **changes))
+                before = self.settings
+                self.settings = check_settings(replace(self.settings, **changes))
                 try:
                     self.settings_changed()
                 except ValueError:
@@ -161,7 +175,7 @@ class SuiteNode(Node):
         return SetParametersResult(successful=True)
 
     def settings_changed(self):
-        """Take over new ``self.settings`` after ``ros2 param set``, or raise ValueError to refuse them."""
+        """Take over new ``self.settings`` after ``ros2 param set``; ValueError refuses them."""
 
     # -- status -----------------------------------------------------------------------------
 
@@ -171,12 +185,17 @@ class SuiteNode(Node):
 
         ``message`` is one sentence for a human; ``pose`` a plane pose in the map frame, if known.
         """
-        values = {'state': state, 'reason_code': reason_code, 'recoverable': str(bool(recoverable)).lower()}
+        values = {
+            'state': state, 'reason_code': reason_code,
+            'recoverable': str(bool(recoverable)).lower()}
         if pose is not None:
             values['pose'] = ' '.join(f'{v:.3f}' for v in pose)
         now = (level, message, state, reason_code)
         old = {kv.key: kv.value for kv in self._status.values}
-        if now == (self._status.level, self._status.message, old.get('state', ''), old.get('reason_code', '')):
+        before = (
+            self._status.level, self._status.message, old.get('state', ''),
+            old.get('reason_code', ''))
+        if now == before:
             return
         self._status = DiagnosticStatus(
             level=level, name=self.get_name(), message=message, hardware_id='oomwoo',
@@ -224,14 +243,16 @@ def _descriptor(info):
         described.additional_constraints = 'one of: ' + ', '.join(meta['choices'])
     if isinstance(info.default, float) and (low is not None or high is not None):
         described.floating_point_range = [FloatingPointRange(
-            from_value=-math.inf if low is None else float(low), to_value=math.inf if high is None else float(high))]
-    elif isinstance(info.default, int) and not isinstance(info.default, bool) and None not in (low, high):
+            from_value=-math.inf if low is None else float(low),
+            to_value=math.inf if high is None else float(high))]
+    elif (isinstance(info.default, int) and not isinstance(info.default, bool)
+            and None not in (low, high)):
         described.integer_range = [IntegerRange(from_value=low, to_value=high, step=0)]
     return described
 
 
 class FrameTree:
-    """Transforms by name, as plane poses or matrices; None instead of an exception when there is none."""
+    """Transforms by name, as plane poses or matrices; None, not an exception, without one."""
 
     def __init__(self, node):
         """Listen to /tf and /tf_static for ``node``."""
@@ -240,31 +261,31 @@ class FrameTree:
         self.error = ''
 
     def matrix(self, target, source, stamp=None):
-        """Return the 4 x 4 ``target_from_source`` at ``stamp`` (latest by default), or None; see ``error``."""
+        """Return the 4 x 4 ``target_from_source`` at ``stamp`` or latest; None: see ``error``."""
         try:
             found = self._buffer.lookup_transform(target, source, stamp or Time())
             return matrix_from_msg(found.transform)
-        except Exception as error:           # tf2 raises four unrelated classes, ValueError a broken transform
+        except Exception as error:   # four unrelated classes of tf2's; ValueError if broken
             self.error = f'no transform {target} <- {source}: {error}'
             return None
 
     def pose(self, target, source, stamp=None):
-        """Return the plane pose ``(x, y, yaw)`` of ``source`` in ``target``, or None; see ``error``."""
+        """Return the plane pose ``(x, y, yaw)`` of ``source`` in ``target``; None: ``error``."""
         matrix = self.matrix(target, source, stamp)
         if matrix is None:
             return None
         return np.array([matrix[0, 3], matrix[1, 3], math.atan2(matrix[1, 0], matrix[0, 0])])
 
     def stamped_pose(self, target, source):
-        """Return the latest ``(pose, stamp_s)`` of ``source`` in ``target``, or None; see ``error``."""
+        """Return the latest (pose, stamp_s) of ``source`` in ``target``; None: see ``error``."""
         try:
             found = self._buffer.lookup_transform(target, source, Time())
             matrix = matrix_from_msg(found.transform)
         except Exception as error:           # as in matrix()
             self.error = f'no transform {target} <- {source}: {error}'
             return None
-        return np.array([matrix[0, 3], matrix[1, 3], math.atan2(matrix[1, 0], matrix[0, 0])]), seconds(
-            found.header.stamp)
+        pose = np.array([matrix[0, 3], matrix[1, 3], math.atan2(matrix[1, 0], matrix[0, 0])])
+        return pose, seconds(found.header.stamp)
 
     def clear(self):
         """Forget all moving transforms, after a jump back in time."""
@@ -273,10 +294,10 @@ class FrameTree:
 
 def run_node(factory, args=None):
     """
-    Run ``factory()`` until SIGINT or SIGTERM, then let it stop the robot while it can still publish.
+    Run ``factory()`` until SIGINT or SIGTERM, then let it stop the robot while it can publish.
 
-    Returns the exit status: 0, 2 when the node refuses its parameters, or the node's own ``exit_status``
-    if it sets one and asks for the end with ``done = True``.
+    Returns the exit status: 0, 2 when the node refuses its parameters, or the node's own
+    ``exit_status`` if it sets one and asks for the end with ``done = True``.
     """
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     ended = []
