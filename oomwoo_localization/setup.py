@@ -19,7 +19,7 @@ setup(
     data_files=[
         ('share/ament_index/resource_index/packages', [f'resource/{PACKAGE}']),
         (f'share/{PACKAGE}', ['package.xml']),
-        *data('config'),
+        *data('config', 'launch'),
     ],
     install_requires=['setuptools'],
     extras_require={'test': ['pytest']},
@@ -34,5 +34,8 @@ setup(
         'global_relocalizer = oomwoo_localization.global_relocalizer_node:main',
         'scan_localizer = oomwoo_localization.scan_localizer_node:main',
         'localization_health = oomwoo_localization.localization_health_node:main',
+        'localization_manager = oomwoo_localization.localization_manager_node:main',
+        'scan_filter = oomwoo_localization.scan_filter_node:main',
+        'dynamic_object_detector = oomwoo_localization.dynamic_object_detector_node:main',
     ]},
 )

@@ -35,6 +35,11 @@ setup(
         'truth_localizer = oomwoo_sim_support.truth_localizer_node:main',
         'embedded_navigator = oomwoo_sim_support.embedded_navigator_node:main',
         'map_server = oomwoo_sim_support.map_server_node:main',
+        'localization_error = oomwoo_sim_support.localization_error_node:main',
+        'odom_slip = oomwoo_sim_support.odom_slip_node:main',
+        'kidnap_injector = oomwoo_sim_support.kidnap_injector_node:main',
+        'reloc_eval = oomwoo_sim_support.reloc_eval_node:main',
+        'spawn_obstacle = oomwoo_sim_support.spawn_obstacle_node:main',
         'recorder = oomwoo_sim_support.recorder_node:main',
     ]},
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import math
 
 import numpy as np
-from oomwoo_localization.frames import compose, inverse, wrap_angle
+from oomwoo_localization.frames import wrap_angle
 from oomwoo_localization.health import LostDetector, ScanScorer
 from oomwoo_localization.localization_manager import Answer, Inputs, LocalizationManager
 from oomwoo_localization.relocalizer import Relocalizer
@@ -60,6 +60,13 @@ class RecoveryRehearsal:
         """Put the robot elsewhere; raises SimError when something stands there."""
         self.sim.teleport(pose)
 
+    def relocate(self):
+        """Begin anew where the robot is, localized; the map stays."""
+        self.localizer.set_pose(self.sim.truth().pose)
+        self.manager = LocalizationManager(self.manager.settings, self.sim.robot, self.grid)
+        self.detector.reset()
+        self._answer = None
+
     def step(self, seen):
         """Take one observation; return the command (m/s, rad/s), as a controller of :class:`Rehearsal`."""
         scan, mount, now_s = seen.scan, seen.base_from_scan, seen.time_s
@@ -101,8 +108,3 @@ class RecoveryRehearsal:
 
         self.rehearsal.run(self.step, seconds, ended)
         return next((event for event in self.events[said:] if event.word in until), None)
-
-
-def carried(pose, odom_then, odom_now):
-    """Return a pose of then, carried to now by odometry."""
-    return compose(compose(pose, inverse(odom_then)), odom_now)

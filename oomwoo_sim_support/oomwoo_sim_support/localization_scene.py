@@ -1,0 +1,152 @@
+"""What the localization launch files share: map, everyday localizer, start pose, RViz."""
+from pathlib import Path
+
+from ament_index_python.packages import get_package_share_directory
+from launch.actions import LogInfo
+from launch_ros.actions import Node
+
+from oomwoo_sim_support.launch_choices import (
+    choose, find_file, installed, is_true, LaunchError, number)
+from oomwoo_sim_support.layout import LayoutError, load_layout
+
+ARGUMENTS = (
+    ('use_sim_time', 'true', 'take the time from /clock'),
+    ('map', 'living_room.yaml',
+     'map file, or the name of one that oomwoo_sim_support carries'),
+    ('localizer', 'auto', 'auto, slam_toolbox, amcl, scan or truth'),
+    ('x_pose', '', 'start in the map [m]; empty: as the layout of the map says, if there is one'),
+    ('y_pose', '', 'the same'),
+    ('yaw', '', 'start heading in the map [rad]; the same'),
+    ('nav_params', '', 'parameter file for amcl'),
+    ('rviz', 'true', 'start RViz where it is installed'),
+    ('rviz_config', 'edge_clean.rviz', 'RViz file, or the name of one that oomwoo_bringup carries'),
+    ('namespace', '', 'namespace of all of it, tf included'),
+)
+LOCALIZERS = {
+    'slam_toolbox': ('slam_toolbox',), 'scan': (),
+    'amcl': ('nav2_amcl', 'nav2_lifecycle_manager'), 'truth': ()}
+# Every scan is matched, also while turning on the spot.
+SLAM_TOOLBOX = {
+    'mode': 'localization', 'map_frame': 'map', 'odom_frame': 'odom',
+    'base_frame': 'base_footprint', 'scan_topic': 'scan', 'minimum_time_interval': 0.1,
+    'minimum_travel_distance': 0.0, 'minimum_travel_heading': 0.0, 'transform_timeout': 0.2}
+AMCL = {
+    'base_frame_id': 'base_footprint', 'odom_frame_id': 'odom', 'global_frame_id': 'map',
+    'scan_topic': 'scan', 'robot_model_type': 'nav2_amcl::DifferentialMotionModel',
+    'update_min_d': 0.05, 'update_min_a': 0.05, 'set_initial_pose': True}
+
+
+def find_map(value):
+    """
+    Return ``(path, lines for the log)`` of a map argument.
+
+    A path that is not there is looked for by its name among the packaged maps, so that a command
+    written for another machine works on this one.
+    """
+    if '/' in value and not Path(value).is_file():
+        packaged = Path(get_package_share_directory('oomwoo_sim_support')) / 'maps'
+        packaged = packaged / Path(value).name
+        if packaged.is_file():
+            return str(packaged), [f'map: {value} is not there; takes {packaged}']
+    return find_file('map', value, 'oomwoo_sim_support', 'maps', '.yaml'), []
+
+
+def start_pose(value, map_file):
+    """
+    Return (x, y, yaw) at which the localizer begins, or None when it has to be told.
+
+    Given by the arguments, else by the layout that the map was drawn from.
+    """
+    names = ('x_pose', 'y_pose', 'yaw')
+    if any(value[name] for name in names):
+        return tuple(number(name, value[name] or '0.0') for name in names)
+    try:
+        return tuple(float(v) for v in load_layout(Path(map_file).stem).start)
+    except LayoutError:
+        return None
+
+
+def ours(executable, value, parameters=(), package='oomwoo_sim_support', name=None, remap=()):
+    """Return a node of the suite for the launch arguments ``value``."""
+    namespace = value['namespace']
+    frames = [('/tf', 'tf'), ('/tf_static', 'tf_static')] if namespace else []
+    sim_time = {'use_sim_time': is_true('use_sim_time', value['use_sim_time'])}
+    return Node(
+        package=package, executable=executable, name=name or executable, namespace=namespace,
+        output='screen', parameters=[sim_time, *parameters], remappings=[*frames, *remap])
+
+
+def map_server(value, map_file):
+    """Return the node that serves the map."""
+    return ours('map_server', value, [{'yaml_filename': map_file}])
+
+
+def choose_localizer(asked, map_file):
+    """Return ``(localizer, line)``; slam_toolbox can only be taken with its own map beside."""
+    graph = Path(map_file).with_suffix('.posegraph')
+    ways = dict(LOCALIZERS)
+    if asked == 'auto' and not graph.is_file():
+        del ways['slam_toolbox']
+        localizer, line = choose('localizer', asked, ways)
+        if installed('slam_toolbox'):
+            line += f'; slam_toolbox would need {graph}'
+        return localizer, line
+    if asked == 'slam_toolbox' and installed('slam_toolbox') and not graph.is_file():
+        raise LaunchError(f'localizer:=slam_toolbox: needs a serialized map, {graph}')
+    return choose('localizer', asked, ways)
+
+
+def localizer_nodes(localizer, value, map_file, scan='scan', broadcast=True):
+    """
+    Return the nodes of an everyday localizer.
+
+    ``scan`` is the topic it matches; ``broadcast`` whether amcl publishes ``map -> odom``.
+    """
+    start = start_pose(value, map_file)
+    sim_time = {'use_sim_time': is_true('use_sim_time', value['use_sim_time'])}
+    remap = [] if scan == 'scan' else [('scan', scan)]
+    if localizer == 'truth':
+        return [ours('truth_localizer', value)]
+    if localizer == 'scan':
+        begin = dict(zip(('x_pose', 'y_pose', 'yaw'), start)) if start else {}
+        return [ours('scan_localizer', value, [begin] if begin else [], 'oomwoo_localization',
+                     remap=remap)]
+    if value['namespace']:
+        raise LaunchError(f'namespace: localizer:={localizer} is not set up for one')
+    if localizer == 'slam_toolbox':
+        begin = {'map_start_pose': list(start)} if start else {'map_start_at_dock': True}
+        return [Node(
+            package='slam_toolbox', executable='localization_slam_toolbox_node',
+            name='slam_toolbox', output='screen', parameters=[
+                sim_time, {**SLAM_TOOLBOX, 'scan_topic': scan, **begin,
+                           'map_file_name': str(Path(map_file).with_suffix(''))}],
+            # Its own evolving map must not replace the saved one.
+            remappings=[('map', 'slam_map'), ('/map', 'slam_map')])]
+    begin = dict(zip(('initial_pose.x', 'initial_pose.y', 'initial_pose.yaw'), start or (0.0,) * 3))
+    files = [value['nav_params']] if Path(value['nav_params'] or '-').is_file() else []
+    return [
+        Node(package='nav2_amcl', executable='amcl', name='amcl', output='screen', parameters=[
+            {**AMCL, **begin}, *files,
+            {**sim_time, 'scan_topic': scan, 'tf_broadcast': broadcast}]),
+        Node(package='nav2_lifecycle_manager', executable='lifecycle_manager',
+             name='lifecycle_manager_localization', output='screen',
+             parameters=[sim_time, {'autostart': True, 'node_names': ['amcl']}])]
+
+
+def error_meter(name, value, pose_topic=''):
+    """Return a meter called ``name`` of what tf says, or of the messages on ``pose_topic``."""
+    source = {'source': 'pose' if pose_topic else 'tf'}
+    return ours('localization_error', value, [source], name=name,
+                remap=[('pose', pose_topic)] if pose_topic else ())
+
+
+def viewer(value):
+    """Return RViz where it is wanted and installed, else one line saying that it is not."""
+    if not is_true('rviz', value['rviz']):
+        return []
+    if not installed('rviz2'):
+        return [LogInfo(msg='rviz: rviz2 is not installed; echo the topics, or open Foxglove')]
+    config = find_file('rviz_config', value['rviz_config'], 'oomwoo_bringup', 'rviz', '.rviz')
+    sim_time = {'use_sim_time': is_true('use_sim_time', value['use_sim_time'])}
+    return [Node(package='rviz2', executable='rviz2', arguments=['-d', config], output='screen',
+                 parameters=[sim_time])]
