@@ -1,5 +1,5 @@
 """
-Edge manager in the ROS graph: which edge is next, by ``navigate_to_pose`` there, and the contour follower along it.
+Edge manager in the ROS graph: which edge is next, by navigator there, by follower along it.
 
 The job is :mod:`oomwoo_clean.edge_run`; this is its adapter.
 """
@@ -10,13 +10,30 @@ import time
 
 from nav_msgs.msg import OccupancyGrid
 from oomwoo_clean.edge_report import draw_picture, report_dict, write_report
-from oomwoo_clean.edge_run import DONE, EdgeRun, IDLE, Inputs, PAUSED, RUNNING, RunSettings, WAITING
+from oomwoo_clean.edge_run import (
+    DONE,
+    EdgeRun,
+    IDLE,
+    Inputs,
+    PAUSED,
+    RUNNING,
+    RunSettings,
+    WAITING,
+)
 from oomwoo_clean.edge_store import JobStore, StoreError
 from oomwoo_clean.edge_sweep import EdgeSettings, EdgeSweep, map_hash
 from oomwoo_clean.manager_ros_support import EdgeMarkers, FollowerLine, NavigatorLine
 from oomwoo_localization.grids import GridError
 from oomwoo_localization.ros_support import (
-    ERROR, FrameTree, grid_from_msg, LATCHED_QOS, OK, run_node, SuiteNode, WARN)
+    ERROR,
+    FrameTree,
+    grid_from_msg,
+    LATCHED_QOS,
+    OK,
+    run_node,
+    SuiteNode,
+    WARN,
+)
 from oomwoo_localization.settings import setting
 from oomwoo_localization_msgs.action import CleanEdges
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
@@ -35,18 +52,25 @@ _FAREWELL_S = 1.0             # of wall time
 class ManagerSettings(EdgeSettings, RunSettings):
     """Settings of the job and of its node."""
 
-    autostart: bool = setting(True, 'begin, or go on with a saved job, as soon as map and pose are there', live=False)
+    autostart: bool = setting(
+        True, 'begin, or go on with a saved job, as soon as map and pose are there', live=False)
     exit_when_done: bool = setting(True, 'end the node when the job has ended')
-    output_dir: str = setting('out', 'folder for edge_clean.png, edge_clean.json and the saved job', live=False)
+    output_dir: str = setting(
+        'out', 'folder for edge_clean.png, edge_clean.json and the saved job', live=False)
     other_map: str = setting(
-        'fresh', 'what to do with a saved job of another map', choices=('fresh', 'refuse'), live=False)
+        'fresh', 'what to do with a saved job of another map', choices=('fresh', 'refuse'),
+        live=False)
     global_frame: str = setting('map', 'frame of the map', live=False)
-    odom_frame: str = setting('odom', 'frame of the odometry, which measures what is driven', live=False)
-    robot_frame: str = setting('base_footprint', 'frame of the body centre on the floor', live=False)
+    odom_frame: str = setting(
+        'odom', 'frame of the odometry, which measures what is driven', live=False)
+    robot_frame: str = setting(
+        'base_footprint', 'frame of the body centre on the floor', live=False)
     pose_patience_s: float = setting(1.0, 'a pose older than this stops the robot', 's', 0.1, 30.0)
-    follower_patience_s: float = setting(2.0, 'a follower silent for longer than this is gone', 's', 0.6, 60.0)
+    follower_patience_s: float = setting(
+        2.0, 'a follower silent for longer than this is gone', 's', 0.6, 60.0)
     navigator_patience_s: float = setting(
-        5.0, 'a navigator that says nothing about its goal for longer than this is gone', 's', 0.5, 60.0)
+        5.0, 'a navigator that says nothing about its goal for longer than this is gone', 's',
+        0.5, 60.0)
 
 
 class CleanManagerNode(SuiteNode):
@@ -57,7 +81,8 @@ class CleanManagerNode(SuiteNode):
         super().__init__('clean_manager', ManagerSettings, **kwargs)
         output = Path(self.settings.output_dir).expanduser()
         self._store = JobStore(output / 'edge_clean_state.npz')
-        self._report_path, self._picture_path = output / 'edge_clean.json', output / 'edge_clean.png'
+        self._report_path = output / 'edge_clean.json'
+        self._picture_path = output / 'edge_clean.png'
         self._grid, self._run, self._goal = None, None, None
         self._trouble = 'no map on topic map yet'
         self._wanted = self.settings.autostart
@@ -74,10 +99,12 @@ class CleanManagerNode(SuiteNode):
         self._active = self.create_publisher(Bool, 'cleaning_active', LATCHED_QOS)
         self.create_subscription(OccupancyGrid, 'map', self._on_map, LATCHED_QOS)
         for name in ('start', 'pause', 'resume', 'cancel'):
-            self.create_service(Trigger, f'~/{name}', lambda request, response, name=name: self._on_command(
-                name, response))
+            self.create_service(
+                Trigger, f'~/{name}',
+                lambda request, response, name=name: self._on_command(name, response))
         self._server = ActionServer(
-            self, CleanEdges, '~/clean_edges', execute_callback=self._execute, goal_callback=self._on_goal,
+            self, CleanEdges, '~/clean_edges', execute_callback=self._execute,
+            goal_callback=self._on_goal,
             cancel_callback=self._on_cancel)
         self.create_timer(_PERIOD_S, self._tick)
         self.create_timer(_SHOW_PERIOD_S, self._show)
@@ -96,10 +123,12 @@ class CleanManagerNode(SuiteNode):
             return
         running = self._run is not None and self._run.phase in (*RUNNING, PAUSED)
         if running and self.settings.other_map == 'refuse':
-            self.get_logger().error('topic map: another map while the job runs; it goes on with the old one')
+            self.get_logger().error(
+                'topic map: another map while the job runs; it goes on with the old one')
             return
         if running:
-            self.get_logger().warning('topic map: another map while the job runs; it begins anew on that')
+            self.get_logger().warning(
+                'topic map: another map while the job runs; it begins anew on that')
             self._wanted = True
         self._grid, self._run = grid, None
 
@@ -121,7 +150,7 @@ class CleanManagerNode(SuiteNode):
         self._run = run
 
     def _take_over(self, run, pose):
-        """Return the run with the saved job in it, or a new one when that has ended or does not belong here."""
+        """Return the run with the saved job in it, a new one when that is over or not for here."""
         try:
             self._store.load(run)
         except StoreError as error:
@@ -131,8 +160,8 @@ class CleanManagerNode(SuiteNode):
             if self.settings.other_map == 'refuse':
                 self._wanted = False
                 self.set_status(
-                    ERROR, f'{self._store.path}: {error}; parameter other_map is refuse, so nothing is started',
-                    IDLE, 'OTHER_MAP')
+                    ERROR, f'{self._store.path}: {error}; parameter other_map is refuse, '
+                    'so nothing is started', IDLE, 'OTHER_MAP')
             else:
                 self.get_logger().warning(f'{self._store.path}: {error}; begins anew')
             return EdgeRun(EdgeSweep(self._grid, pose, self.settings), self.settings)
@@ -232,12 +261,13 @@ class CleanManagerNode(SuiteNode):
             self._finish()
 
     def _poses(self):
-        """Return the robot's pose in the map and in the odometry frame, None for what is missing or old."""
+        """Return the robot's poses in map and odometry frame, None for what is missing or old."""
         found = []
         for frame in (self.settings.global_frame, self.settings.odom_frame):
             stamped = self._frames.stamped_pose(frame, self.settings.robot_frame)
-            if stamped is not None and self.now_s() - stamped[1] > self.settings.pose_patience_s:
-                self._frames.error = f'{frame} <- {self.settings.robot_frame} is {self.now_s() - stamped[1]:.1f} s old'
+            age_s = 0.0 if stamped is None else self.now_s() - stamped[1]
+            if age_s > self.settings.pose_patience_s:
+                self._frames.error = f'{frame} <- {self.settings.robot_frame} is {age_s:.1f} s old'
                 stamped = None
             found.append(None if stamped is None else stamped[0])
         return found
@@ -260,7 +290,7 @@ class CleanManagerNode(SuiteNode):
         return ''
 
     def _carry_out(self, orders):
-        """Give the wheels to one at a time: whoever drives is stopped, and has said so, before the other starts."""
+        """Let one drive at a time: the other has said that it stands before one starts."""
         if not orders.follow:
             self._follower.want(False)
         if orders.goal is None:
@@ -282,7 +312,8 @@ class CleanManagerNode(SuiteNode):
                 self._store.note(self._run, pose)
         except OSError as error:
             self.get_logger().error(
-                f'{self._store.path}: the job cannot be saved ({error.strerror})', throttle_duration_sec=10.0)
+                f'{self._store.path}: the job cannot be saved ({error.strerror})',
+                throttle_duration_sec=10.0)
 
     # -- what the world is told ---------------------------------------------------------------
 
@@ -294,8 +325,10 @@ class CleanManagerNode(SuiteNode):
         """Publish state, progress and whether it is cleaning, each when it changes."""
         phase = self._run.phase if self._run else WAITING
         progress = self._run.sweep.figures().progress if self._run else 0.0
-        for publisher, msg in ((self._states, String(data=phase)), (self._progress, Float32(data=progress)),
-                               (self._active, Bool(data=phase in RUNNING and self._run is not None))):
+        cleaning = self._run is not None and phase in RUNNING
+        for publisher, msg in (
+                (self._states, String(data=phase)), (self._progress, Float32(data=progress)),
+                (self._active, Bool(data=cleaning))):
             if self._last.get(publisher) != msg.data:
                 self._last[publisher] = msg.data
                 publisher.publish(msg)
@@ -305,7 +338,8 @@ class CleanManagerNode(SuiteNode):
             return
         self._markers.publish(self._run.sweep)
         if self._goal is not None:
-            self._goal[0].publish_feedback(CleanEdges.Feedback(**self._action_fields(CleanEdges.Feedback)))
+            self._goal[0].publish_feedback(
+                CleanEdges.Feedback(**self._action_fields(CleanEdges.Feedback)))
 
     def _finish(self):
         """Report once everything stands."""
@@ -315,7 +349,8 @@ class CleanManagerNode(SuiteNode):
             write_report(self._report_path, report)
             draw_picture(self._run, self._picture_path)
         except OSError as error:
-            self.get_logger().error(f'{error.filename}: the report cannot be written ({error.strerror})')
+            self.get_logger().error(
+                f'{error.filename}: the report cannot be written ({error.strerror})')
         self._show()
         self.get_logger().info(f'{report["report"]} ({report["reason"]})')
         self.exit_status = 0 if report['outcome'] == DONE else 1
@@ -323,7 +358,8 @@ class CleanManagerNode(SuiteNode):
             self._goal[1].set_result(True)
         if self.settings.exit_when_done:
             # Not at once: state, markers and the action's result are still on their way.
-            self.create_timer(_FAREWELL_S, self._leave, clock=Clock(clock_type=ClockType.STEADY_TIME))
+            self.create_timer(
+                _FAREWELL_S, self._leave, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def _leave(self):
         self.done = self._finished

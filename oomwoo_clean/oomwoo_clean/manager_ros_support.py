@@ -1,4 +1,4 @@
-"""The edge manager's lines to the navigator and to the follower, and its markers: all that it says in ROS."""
+"""The edge manager's lines to the navigator and to the follower, and its markers."""
 from action_msgs.msg import GoalStatus
 from action_msgs.srv import CancelGoal
 from builtin_interfaces.msg import Duration
@@ -12,7 +12,8 @@ from std_srvs.srv import SetBool
 from visualization_msgs.msg import Marker, MarkerArray
 
 _ENDINGS = {
-    GoalStatus.STATUS_SUCCEEDED: 'SUCCEEDED', GoalStatus.STATUS_ABORTED: 'FAILED', GoalStatus.STATUS_CANCELED: 'FAILED'}
+    GoalStatus.STATUS_SUCCEEDED: 'SUCCEEDED', GoalStatus.STATUS_ABORTED: 'FAILED',
+    GoalStatus.STATUS_CANCELED: 'FAILED'}
 
 
 class NavigatorLine:
@@ -30,7 +31,7 @@ class NavigatorLine:
         self.report = NavReport()
 
     def ready(self):
-        """Tell whether there is a navigator; the first time, stop what an earlier manager left running."""
+        """Tell whether there is a navigator; at first, stop what an earlier manager left."""
         if not self._client.server_is_ready():
             return False
         if not self._swept_up:
@@ -64,9 +65,10 @@ class NavigatorLine:
         sent.add_done_callback(lambda future: self._on_answer(goal_id, future.result()))
 
     def cancel(self, again_s=1.0):
-        """Ask the running goal to end; :attr:`active` until it has. Asks again after ``again_s``."""
+        """Ask the running goal to end, which it then does; ask again after ``again_s``."""
         now_s = self._node.now_s()
-        if not self.active or (self._cancelled_s is not None and 0.0 <= now_s - self._cancelled_s < again_s):
+        asked = self._cancelled_s is not None and 0.0 <= now_s - self._cancelled_s < again_s
+        if asked or not self.active:
             return
         self._cancelled_s = now_s
         if self._handle is not None:
@@ -89,7 +91,8 @@ class NavigatorLine:
             if current:
                 self.report = NavReport(goal_id, 'FAILED', 'goal rejected')
             return
-        handle.get_result_async().add_done_callback(lambda future: self._on_result(goal_id, future.result()))
+        handle.get_result_async().add_done_callback(
+            lambda future: self._on_result(goal_id, future.result()))
         if not current or self._cancelled_s is not None:
             handle.cancel_goal_async()
         if current:
@@ -99,8 +102,9 @@ class NavigatorLine:
         if goal_id != self.report.goal_id or not self.active:
             return
         result = answer.result
-        message = getattr(result, 'error_msg', '') or {
-            GoalStatus.STATUS_CANCELED: 'canceled'}.get(answer.status, f'error code {result.error_code}')
+        cancelled = answer.status == GoalStatus.STATUS_CANCELED
+        message = getattr(result, 'error_msg', '') or (
+            'canceled' if cancelled else f'error code {result.error_code}')
         self.report = NavReport(goal_id, _ENDINGS.get(answer.status, 'FAILED'), message)
 
 
@@ -153,7 +157,7 @@ class FollowerLine:
             self._keep_alive.publish(Empty())
         now_s = self._node.now_s()
         if self.enabled and self.state == 'IDLE' and now_s - self._acknowledged_s > again_s:
-            self.enabled = False                        # restarted, or switched off by somebody else
+            self.enabled = False              # restarted, or switched off by somebody else
         if (self.enabled is on and self._asked is None) or not self._enable.service_is_ready():
             return
         if self._asked is not None:
@@ -175,7 +179,8 @@ class FollowerLine:
             self._acknowledged_s = self._heard_s = self._node.now_s()
         elif answer is not None:
             self._node.get_logger().warning(
-                f'the contour follower refused to be switched {"on" if on else "off"}: {answer.message}',
+                f'the contour follower refused to be switched {"on" if on else "off"}: '
+                f'{answer.message}',
                 throttle_duration_sec=5.0)
 
     def _on_state(self, msg):
@@ -185,11 +190,12 @@ class FollowerLine:
         self._bumped |= msg.data.startswith('bump')
 
 
-_COLOURS = {'swept': (0.10, 0.59, 0.25), 'dirty': (0.84, 0.10, 0.11), 'written_off': (0.0, 0.72, 0.83)}
+_COLOURS = {
+    'swept': (0.10, 0.59, 0.25), 'dirty': (0.84, 0.10, 0.11), 'written_off': (0.0, 0.72, 0.83)}
 
 
 class EdgeMarkers:
-    """Draws the edges (swept green, dirty red, written off cyan) and the track for RViz and Foxglove."""
+    """Draws the edges (swept green, dirty red, written off cyan) and the track."""
 
     def __init__(self, node, frame_id):
         """Publish ``~/edges`` for ``node``, latched."""
@@ -201,7 +207,8 @@ class EdgeMarkers:
     def publish(self, sweep):
         """Draw the edges of ``sweep`` if somebody looks and something has changed."""
         viewers = self._publisher.get_subscription_count()
-        now = (id(sweep), viewers, int(sweep.swept.sum()), int(sweep.written_off.sum()), len(sweep.track))
+        now = (id(sweep), viewers, int(sweep.swept.sum()), int(sweep.written_off.sum()),
+               len(sweep.track))
         if not viewers or now == self._drawn:
             return
         self._drawn = now

@@ -1,4 +1,4 @@
-"""The other side of the edge manager's graph: clock, tf, map, a navigator and a follower that ride on rails."""
+"""The other side of the edge manager's graph: clock, tf, map, navigator and follower on rails."""
 import math
 import os
 import signal
@@ -12,6 +12,7 @@ from nav2_msgs.action import NavigateToPose
 from nav_msgs.msg import OccupancyGrid
 import numpy as np
 from oomwoo_clean.edge_sweep import EdgeSweep
+from oomwoo_localization.frames import compose, inverse
 from oomwoo_localization.ros_support import grid_to_msg, LATCHED_QOS, pose_from_msg, pose_to_msg
 from oomwoo_localization_msgs.action import CleanEdges
 import rclpy
@@ -32,7 +33,7 @@ ODOM_IN_MAP = (0.3, -0.2, 0.4)
 
 
 class World(Node):
-    """Plays simulator, localizer, map server, navigator and follower; counts when two would drive at once."""
+    """Plays all but the manager; counts when two would drive at once."""
 
     def __init__(self, grid, pose):
         """Wait for a manager; the robot stands at ``pose`` (x, y, yaw) on ``grid``."""
@@ -54,11 +55,14 @@ class World(Node):
         self.create_service(SetBool, 'contour_follower/enable', self._on_enable)
         self.create_subscription(Empty, 'contour_follower/keep_alive', self._on_keep_alive, 1)
         self._navigator = ActionServer(
-            self, NavigateToPose, 'navigate_to_pose', execute_callback=self._execute, goal_callback=self._on_goal,
+            self, NavigateToPose, 'navigate_to_pose', execute_callback=self._execute,
+            goal_callback=self._on_goal,
             cancel_callback=self._on_cancel)
         for name, kind, topic in (
-                ('state', String, 'clean_manager/state'), ('progress', Float32, 'clean_manager/progress'),
-                ('active', Bool, 'cleaning_active'), ('status', DiagnosticStatus, 'clean_manager/status'),
+                ('state', String, 'clean_manager/state'),
+                ('progress', Float32, 'clean_manager/progress'),
+                ('active', Bool, 'cleaning_active'),
+                ('status', DiagnosticStatus, 'clean_manager/status'),
                 ('edges', MarkerArray, 'clean_manager/edges')):
             self.create_subscription(kind, topic, self.heard[name].append, LATCHED_QOS)
         self.clients_ = {name: self.create_client(Trigger, f'clean_manager/{name}')
@@ -146,10 +150,10 @@ class World(Node):
         return rclpy.time.Time(seconds=self.time_s).to_msg()
 
     def _send_tf(self):
-        from oomwoo_localization.frames import compose, inverse
         transforms = []
         for parent, child, pose in (
-                ('map', 'odom', ODOM_IN_MAP), ('odom', 'base_footprint', compose(inverse(ODOM_IN_MAP), self.pose))):
+                ('map', 'odom', ODOM_IN_MAP),
+                ('odom', 'base_footprint', compose(inverse(ODOM_IN_MAP), self.pose))):
             tf = TransformStamped(child_frame_id=child)
             tf.header.frame_id, tf.header.stamp = parent, self._stamp()
             msg = pose_to_msg(pose)
@@ -192,7 +196,8 @@ class World(Node):
     # -- navigator ----------------------------------------------------------------------------
 
     def _on_goal(self, request):
-        return GoalResponse.ACCEPT if self.accepts(pose_from_msg(request.pose.pose)) else GoalResponse.REJECT
+        accepted = self.accepts(pose_from_msg(request.pose.pose))
+        return GoalResponse.ACCEPT if accepted else GoalResponse.REJECT
 
     def _on_cancel(self, handle):
         self.executor.create_task(lambda: self._end(handle, 'canceled'))

@@ -6,7 +6,9 @@ from oomwoo_clean import edge_harness
 from oomwoo_clean.edge_report import report_line
 from oomwoo_clean.edge_sweep import Figures
 from oomwoo_sim_support.layout import layout_from_dict
+from oomwoo_sim_support.layout_map import layout_grid
 import pytest
+import yaml
 
 SMALL_ROOM = """
 name: small_room
@@ -66,8 +68,7 @@ def test_a_layout_that_does_not_exist_is_an_error_and_no_traceback(capsys):
 
 
 def test_starts_are_seeded_and_stand_free():
-    layout = layout_from_dict(__import__('yaml').safe_load(SMALL_ROOM))
-    from oomwoo_sim_support.layout_map import layout_grid
+    layout = layout_from_dict(yaml.safe_load(SMALL_ROOM))
     grid = layout_grid(layout)
     starts = edge_harness.random_starts(layout, grid, 20, 7)
     assert starts == edge_harness.random_starts(layout, grid, 20, 7)

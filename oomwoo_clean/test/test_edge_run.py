@@ -11,6 +11,7 @@ from oomwoo_clean.edge_run import (
     FOLLOW,
     GOTO,
     IDLE,
+    Inputs,
     NavReport,
     PAUSED,
     STUCK,
@@ -67,7 +68,6 @@ def test_the_navigator_gets_no_goal_while_the_follower_still_drives():
 
 
 def inputs_of(rider, **changes):
-    from oomwoo_clean.edge_run import Inputs
     rider.time_s += 0.1
     fields = {'time_s': rider.time_s, 'pose': np.array(START), 'follower': 'IDLE'} | changes
     return Inputs(**fields)
