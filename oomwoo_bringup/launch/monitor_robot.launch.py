@@ -44,8 +44,7 @@ def _start(context):
 def generate_launch_description():
     """Declare the arguments and start what is there."""
     return LaunchDescription([
-        *(
-            DeclareLaunchArgument(name, default_value=default, description=text) for name, default,
-            text in ARGUMENTS),
+        *(DeclareLaunchArgument(name, default_value=default, description=text)
+          for name, default, text in ARGUMENTS),
         OpaqueFunction(function=_start),
     ])

@@ -135,9 +135,9 @@ def test_the_tables_are_the_graph(running, heading):
 
 def test_the_frames_are_those_of_tf(running):
     _, frames = running
-    assert {
-        (child.strip('`'), parent.strip('`')) for child, parent,
-        _ in documented('Frames')} == frames
+    written = {
+        (child.strip('`'), parent.strip('`')) for child, parent, _ in documented('Frames')}
+    assert written == frames
 
 
 def test_the_parameter_files_are_all_there_and_all_written_down():

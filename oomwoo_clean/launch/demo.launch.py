@@ -65,8 +65,7 @@ def _start(context):
 def generate_launch_description():
     """Declare the arguments and start everything."""
     return LaunchDescription([
-        *(
-            DeclareLaunchArgument(name, default_value=default, description=text)
-            for name, default, text in ARGUMENTS),
+        *(DeclareLaunchArgument(name, default_value=default, description=text)
+          for name, default, text in ARGUMENTS),
         OpaqueFunction(function=_start),
     ])

@@ -60,7 +60,6 @@ def _manager_ended(event, context):
 def generate_launch_description():
     """Return follower and manager with their launch arguments."""
     return LaunchDescription([
-        *(
-            DeclareLaunchArgument(name, default_value=default, description=text)
-            for name, default, text in ARGUMENTS),
+        *(DeclareLaunchArgument(name, default_value=default, description=text)
+          for name, default, text in ARGUMENTS),
         OpaqueFunction(function=_start)])

@@ -90,8 +90,7 @@ def _nav2(map_file, sim_time):
 def generate_launch_description():
     """Declare the arguments and start what they ask for."""
     return LaunchDescription([
-        *(
-            DeclareLaunchArgument(name, default_value=default, description=text) for name, default,
-            text in ARGUMENTS),
+        *(DeclareLaunchArgument(name, default_value=default, description=text)
+          for name, default, text in ARGUMENTS),
         OpaqueFunction(function=_start),
     ])
