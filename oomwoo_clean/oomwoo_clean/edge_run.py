@@ -29,8 +29,8 @@ class RunSettings:
     """When the manager ends a stretch, retries, gives up."""
 
     success_m: float = setting(
-        0.05, 'a stretch on which at least this much was newly swept has not failed', 'm', 0.0,
-        1.0)
+        0.05, 'a stretch on which at least this much was newly swept has not failed',
+        'm', 0.0, 1.0)
     lead_in_m: float = setting(
         0.60, 'a stretch may run this far, beside its upstream part, before it sweeps anything '
         'new', 'm', 0.1, 5.0)
@@ -39,8 +39,8 @@ class RunSettings:
     stall_s: float = setting(
         10.0, 'a stretch ends when the robot has not moved 5 cm for this long', 's', 1.0, 120.0)
     lost_s: float = setting(
-        1.5, 'a stretch ends when the follower has been LOST or on HALT for this long', 's', 0.2,
-        60.0)
+        1.5, 'a stretch ends when the follower has been LOST or on HALT for this long',
+        's', 0.2, 60.0)
     goto_s: float = setting(180.0, 'a goal is given up after this time', 's', 5.0, 3600.0)
     retry_upstream_m: float = setting(
         0.30, 'the second attempt on a spot starts this much farther upstream', 'm', 0.0, 2.0)

@@ -53,8 +53,8 @@ class NavigatorSettings:
     plan_tolerance_m: float = setting(
         0.25, 'a goal where the body does not fit is moved at most this far', 'm', 0.0, 2.0)
     escape_m: float = setting(
-        0.40, 'a start where the body does not fit may be this far from where it does', 'm', 0.0,
-        2.0)
+        0.40, 'a start where the body does not fit may be this far from where it does',
+        'm', 0.0, 2.0)
     linear_speed: float = setting(0.30, 'speed in the open', 'm/s', 0.02, 1.0)
     linear_speed_min: float = setting(
         0.06, 'regulation never slows down below this', 'm/s', 0.01, 1.0)
@@ -82,8 +82,8 @@ class NavigatorSettings:
     contact_limit: int = setting(3, 'give up at this many contacts on one goal', '', 1, 100)
     use_scan: bool = setting(True, 'plan round things in the way that are not in the map')
     unmapped_m: float = setting(
-        0.15, 'a return farther than this from every mapped obstacle is a new thing', 'm', 0.02,
-        2.0)
+        0.15, 'a return farther than this from every mapped obstacle is a new thing',
+        'm', 0.02, 2.0)
     watch_m: float = setting(
         0.70, 'length of the path ahead that is watched for new things', 'm', 0.1, 5.0)
     replan_limit: int = setting(20, 'give up at this many new plans on one goal', '', 0, 1000)
