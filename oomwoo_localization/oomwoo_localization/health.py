@@ -1,14 +1,13 @@
 """
 Does the live scan still look like the map? A score for each scan, and when a low one means lost.
 
-The score is the share of returns that land on mapped walls, seen from the pose that is believed. What is new in the
-room takes away the beams that it blocks; being elsewhere takes away nearly all.
+The score is the share of returns that land on mapped walls, seen from the pose that is believed.
+What is new in the room takes away the beams that it blocks; being elsewhere takes away nearly all.
 """
 from dataclasses import dataclass
 import math
 
 import numpy as np
-
 from oomwoo_localization.frames import transform_points
 from oomwoo_localization.motion_compensation import compensated_points
 from oomwoo_localization.settings import check_settings, setting
@@ -20,12 +19,16 @@ ABOVE_FLOOR_M = 0.01          # a return lower than this, in a tilted scanner's 
 class HealthSettings:
     """What counts as landing on a wall, and how long a low score is borne."""
 
-    hit_m: float = setting(0.08, 'a return this close to a mapped wall lands on it', 'm', 0.01, 1.0)
-    fade_m: float = setting(0.25, 'staticness is 1 up to hit_m and has faded to 0 at this distance', 'm', 0.02, 2.0)
+    hit_m: float = setting(
+        0.08, 'a return this close to a mapped wall lands on it', 'm', 0.01, 1.0)
+    fade_m: float = setting(
+        0.25, 'staticness is 1 up to hit_m and has faded to 0 at this distance', 'm', 0.02, 2.0)
     lost_below: float = setting(0.45, 'a score below this is low', '', 0.0, 1.0)
     found_above: float = setting(0.55, 'a score above this ends being lost', '', 0.0, 1.0)
-    lost_after_s: float = setting(0.6, 'a score that is low for this long means lost', 's', 0.0, 60.0)
-    found_after_s: float = setting(0.3, 'a score that is high for this long means found', 's', 0.0, 60.0)
+    lost_after_s: float = setting(
+        0.6, 'a score that is low for this long means lost', 's', 0.0, 60.0)
+    found_after_s: float = setting(
+        0.3, 'a score that is high for this long means found', 's', 0.0, 60.0)
     least_beams: int = setting(20, 'a scan with fewer returns says nothing', '', 1, 1000)
 
 
@@ -34,8 +37,9 @@ class ScanScore:
     """
     How a scan fits the map.
 
-    ``score`` 0..1 is the share of ``beams`` returns on mapped walls, NaN when they are too few to say;
-    ``staticness`` (N,) of every beam of the scan, 1 on a mapped wall, 0 away from all and for no return.
+    ``score`` 0..1 is the share of ``beams`` returns on mapped walls, NaN when they are too few to
+    say; ``staticness`` (N,) of every beam of the scan, 1 on a mapped wall, 0 away from all and for
+    no return.
     """
 
     score: float
@@ -47,7 +51,7 @@ class ScanScorer:
     """Scores scans against one map that does not change."""
 
     def __init__(self, grid, settings=None):
-        """Prepare a map; raises :class:`~oomwoo_localization.grids.GridError` for one that is of no use."""
+        """Prepare a map; raises :class:`.grids.GridError` for one that is of no use."""
         self.grid = grid.check()
         self.settings = check_settings(settings or HealthSettings())
         self._distance = grid.obstacle_distance
@@ -56,8 +60,9 @@ class ScanScorer:
         """
         Return the :class:`ScanScore` of a scan.
 
-        ``base_from_scan`` is the scanner's 4 x 4 mount, ``pose`` (3,) the base's in the map at the first beam,
-        ``pose_end`` the same at the last, for a scan whose beams are taken one after the other.
+        ``base_from_scan`` is the scanner's 4 x 4 mount, ``pose`` (3,) the base's in the map at the
+        first beam, ``pose_end`` the same at the last, for a scan whose beams are taken one after
+        the other.
         """
         points, beams = compensated_points(scan.check(), base_from_scan, pose, pose_end)
         above = points[:, 2] > ABOVE_FLOOR_M

@@ -1,4 +1,4 @@
-"""Is the pose still to be believed? Scores every scan against the saved map, whichever localizer runs."""
+"""Is the pose still to be believed? Every scan is scored against the saved map."""
 from copy import copy
 from dataclasses import dataclass
 import math
@@ -6,25 +6,35 @@ import sys
 
 from nav_msgs.msg import OccupancyGrid
 import numpy as np
-from oomwoo_localization_msgs.msg import LocalizationHealth
-from sensor_msgs.msg import LaserScan
-from std_msgs.msg import Bool, Float32
-
 from oomwoo_localization.grids import GridError, load_map
 from oomwoo_localization.health import HealthSettings, LostDetector, ScanScorer
 from oomwoo_localization.ros_support import (
-    ERROR, FrameTree, grid_from_msg, LATCHED_QOS, OK, run_node, SENSOR_QOS, SuiteNode, WARN)
+    ERROR,
+    FrameTree,
+    grid_from_msg,
+    LATCHED_QOS,
+    OK,
+    run_node,
+    SENSOR_QOS,
+    SuiteNode,
+    WARN,
+)
 from oomwoo_localization.scan_ros_support import ScanIntake
 from oomwoo_localization.settings import setting
+from oomwoo_localization_msgs.msg import LocalizationHealth
+from sensor_msgs.msg import LaserScan
+from std_msgs.msg import Bool, Float32
 
 
 @dataclass(frozen=True)
 class HealthNodeSettings(HealthSettings):
     """The score's settings and what the node adds."""
 
-    map: str = setting('', 'saved map file to score against; empty: the first map on topic map', live=False)
+    yaml_filename: str = setting(
+        '', 'saved map file to score against; empty: that on topic map', live=False)
     map_frame: str = setting('map', 'frame of the map', live=False)
-    robot_frame: str = setting('base_footprint', 'frame of the body\'s middle on the floor', live=False)
+    robot_frame: str = setting(
+        'base_footprint', "frame of the body's middle on the floor", live=False)
 
 
 class LocalizationHealthNode(SuiteNode):
@@ -34,7 +44,9 @@ class LocalizationHealthNode(SuiteNode):
         """Load the map or wait for one; raises GridError naming file and field for a bad one."""
         super().__init__('localization_health', HealthNodeSettings)
         settings = self.settings
-        self._scorer = ScanScorer(load_map(settings.map), settings) if settings.map else None
+        self._scorer = None
+        if settings.yaml_filename:
+            self._scorer = ScanScorer(load_map(settings.yaml_filename), settings)
         self._detector = LostDetector(settings)
         self._problem = ('', '') if self._scorer else ('no_map', 'no map on topic map yet')
         self._few = False
@@ -43,9 +55,10 @@ class LocalizationHealthNode(SuiteNode):
         self._lost = self.create_publisher(Bool, '~/lost', LATCHED_QOS)
         self._health = self.create_publisher(LocalizationHealth, '~/health', 10)
         self._scored = self.create_publisher(LaserScan, '~/scan_scored', SENSOR_QOS)
-        if not settings.map:
+        if not settings.yaml_filename:
             self.create_subscription(OccupancyGrid, 'map', self._on_map, LATCHED_QOS)
-        self._intake = ScanIntake(self, self._frames, settings.robot_frame, settings.map_frame, self._on_scan)
+        self._intake = ScanIntake(
+            self, self._frames, settings.robot_frame, settings.map_frame, self._on_scan)
         self.create_timer(0.5, self._say)
         self._lost.publish(Bool(data=False))
         self._say()
@@ -56,8 +69,8 @@ class LocalizationHealthNode(SuiteNode):
         """
         Take the map from the topic.
 
-        A new one replaces it: who edits the saved map serves it anew. A localizer's own evolving map belongs on
-        another topic, or the saved one is named by the parameter map.
+        A new one replaces it: who edits the saved map serves it anew. A localizer's own evolving
+        map belongs on another topic, or the saved one is named by the parameter yaml_filename.
         """
         try:
             self._scorer = ScanScorer(grid_from_msg(msg), self.settings)
@@ -104,13 +117,17 @@ class LocalizationHealthNode(SuiteNode):
         self._intake.check_age()
         if self._problem[0]:
             level = ERROR if self._problem[0] == 'bad_map' else WARN
-            self.set_status(level, self._problem[1], 'WAITING' if self._scorer is None else 'WATCHING', self._problem[0])
+            state = 'WAITING' if self._scorer is None else 'WATCHING'
+            self.set_status(level, self._problem[1], state, self._problem[0])
         elif self._intake.problem[0]:
             self.set_status(WARN, self._intake.problem[1], 'WAITING', self._intake.problem[0])
         elif self._detector.lost:
-            self.set_status(WARN, 'lost: what the scanner sees is not what the map has at this pose', 'LOST', 'lost')
+            self.set_status(
+                WARN, 'lost: what the scanner sees is not what the map has at this pose', 'LOST',
+                'lost')
         elif self._few:
-            self.set_status(WARN, 'too few returns in the scan to say anything', 'WATCHING', 'few_beams')
+            self.set_status(
+                WARN, 'too few returns in the scan to say anything', 'WATCHING', 'few_beams')
         else:
             self.set_status(OK, 'the scan fits the map', 'WATCHING')
 

@@ -6,20 +6,29 @@ import sys
 from geometry_msgs.msg import PoseWithCovarianceStamped, TransformStamped
 from nav_msgs.msg import OccupancyGrid
 import numpy as np
-from rcl_interfaces.msg import ParameterDescriptor
-from rclpy.duration import Duration
-from rclpy.time import Time
-from tf2_ros import TransformBroadcaster
-
 from oomwoo_localization.frames import compose
 from oomwoo_localization.grids import GridError
 from oomwoo_localization.robot import load_robot
 from oomwoo_localization.ros_support import (
-    ERROR, FrameTree, grid_from_msg, LATCHED_QOS, matrix_from_msg, OK, pose_from_msg, pose_to_msg, run_node,
-    SuiteNode, WARN)
+    ERROR,
+    FrameTree,
+    grid_from_msg,
+    LATCHED_QOS,
+    matrix_from_msg,
+    OK,
+    pose_from_msg,
+    pose_to_msg,
+    run_node,
+    SuiteNode,
+    WARN,
+)
 from oomwoo_localization.scan_localizer import BLIND, LocalizerSettings, ODOMETRY, ScanLocalizer
 from oomwoo_localization.scan_ros_support import ScanIntake
 from oomwoo_localization.settings import setting, SettingError
+from rcl_interfaces.msg import ParameterDescriptor
+from rclpy.duration import Duration
+from rclpy.time import Time
+from tf2_ros import TransformBroadcaster
 
 PLANE = np.ix_([0, 1, 5], [0, 1, 5])          # x, y, yaw in a covariance of six
 ADRIFT_SCANS = 5              # this many without a match are worth a word
@@ -31,10 +40,11 @@ class LocalizerNodeSettings(LocalizerSettings):
 
     map_frame: str = setting('map', 'frame of the map', live=False)
     odom_frame: str = setting('odom', 'frame of odometry', live=False)
-    robot_frame: str = setting('base_footprint', 'frame of the body\'s middle on the floor', live=False)
+    robot_frame: str = setting(
+        'base_footprint', "frame of the body's middle on the floor", live=False)
     transform_tolerance_s: float = setting(
-        0.2, 'how far ahead of its scan the transform is dated, so that the newest odometry can be used with it',
-        's', 0.0, 2.0)
+        0.2, 'how far ahead of its scan the transform is dated, so that it can be used with the '
+        'newest odometry', 's', 0.0, 2.0)
 
 
 class ScanLocalizerNode(SuiteNode):
@@ -52,9 +62,11 @@ class ScanLocalizerNode(SuiteNode):
         self._tf = TransformBroadcaster(self)
         self._out = self.create_publisher(PoseWithCovarianceStamped, 'pose', 10)
         self.create_subscription(OccupancyGrid, 'map', self._on_map, LATCHED_QOS)
-        self.create_subscription(PoseWithCovarianceStamped, 'initialpose', self._on_initial_pose, 10)
+        self.create_subscription(
+            PoseWithCovarianceStamped, 'initialpose', self._on_initial_pose, 10)
         settings = self.settings
-        self._intake = ScanIntake(self, self._frames, settings.robot_frame, settings.odom_frame, self._on_scan)
+        self._intake = ScanIntake(
+            self, self._frames, settings.robot_frame, settings.odom_frame, self._on_scan)
         self.create_timer(0.5, self._say)
         self._say()
 
@@ -63,12 +75,13 @@ class ScanLocalizerNode(SuiteNode):
         values = []
         for name in ('x_pose', 'y_pose', 'yaw'):
             descriptor = ParameterDescriptor(
-                description='start in the map; without any of the three, initialpose is waited for',
+                description='start in the map; without all three, initialpose is waited for',
                 dynamic_typing=True)
             value = self.declare_parameter(name, None, descriptor).value
-            if value is not None and (
-                    isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value)):
-                raise SettingError(f'scan_localizer: parameter {name}: expected a number, got {value!r}')
+            if value is not None and (isinstance(value, bool) or not isinstance(
+                    value, (int, float)) or not math.isfinite(value)):
+                raise SettingError(
+                    f'scan_localizer: parameter {name}: expected a number, got {value!r}')
             values.append(value)
         if values == [None, None, None]:
             return None
@@ -79,10 +92,11 @@ class ScanLocalizerNode(SuiteNode):
     def _on_map(self, msg):
         try:
             if msg.header.frame_id and msg.header.frame_id != self.settings.map_frame:
-                raise GridError(f'header.frame_id is {msg.header.frame_id!r}, not {self.settings.map_frame!r}')
+                raise GridError(
+                    f'header.frame_id is {msg.header.frame_id!r}, not {self.settings.map_frame!r}')
             grid = grid_from_msg(msg)
             if not grid.obstacles.any():
-                raise GridError('map: no cell is occupied, so there is nothing to match a scan with')
+                raise GridError('no cell is occupied, so there is nothing to match a scan with')
             if self._localizer is None:
                 self._localizer = ScanLocalizer(grid, self.settings, load_robot())
             else:
@@ -105,10 +119,11 @@ class ScanLocalizerNode(SuiteNode):
             self.get_logger().error(f'topic initialpose: {error}; ignored')
             return
         self.get_logger().info(
-            f'told to be at x {pose[0]:.2f} m, y {pose[1]:.2f} m, heading {math.degrees(pose[2]):.0f} deg')
+            f'told to be at x {pose[0]:.2f} m, y {pose[1]:.2f} m, '
+            f'heading {math.degrees(pose[2]):.0f} deg')
 
     def _understand(self, msg):
-        """Return pose and covariance in the map and odometry's pose at the time of a message; raises ValueError."""
+        """Return (pose, covariance in the map, odom pose at its time) or raise ValueError."""
         stamped = TransformStamped()
         position, stamped.transform.rotation = msg.pose.pose.position, msg.pose.pose.orientation
         stamped.transform.translation.x, stamped.transform.translation.y = position.x, position.y
@@ -119,7 +134,8 @@ class ScanLocalizerNode(SuiteNode):
         if frame != self.settings.map_frame:
             map_from_frame = self._frames.pose(self.settings.map_frame, frame) if frame else None
             if map_from_frame is None:
-                raise ValueError(f'header.frame_id {frame!r}: {self._frames.error if frame else "is empty"}')
+                why = self._frames.error if frame else 'is empty'
+                raise ValueError(f'header.frame_id {frame!r}: {why}')
             c, s = math.cos(map_from_frame[2]), math.sin(map_from_frame[2])
             turn = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
             pose, covariance = compose(map_from_frame, pose), turn @ covariance @ turn.T
@@ -153,7 +169,8 @@ class ScanLocalizerNode(SuiteNode):
     def _publish(self, found, stamp):
         transform = TransformStamped(child_frame_id=self.settings.odom_frame)
         transform.header.frame_id = self.settings.map_frame
-        transform.header.stamp = (stamp + Duration(seconds=self.settings.transform_tolerance_s)).to_msg()
+        ahead = Duration(seconds=self.settings.transform_tolerance_s)
+        transform.header.stamp = (stamp + ahead).to_msg()
         correction = pose_to_msg(found.map_from_odom)
         transform.transform.translation.x = correction.position.x
         transform.transform.translation.y = correction.position.y
@@ -173,17 +190,21 @@ class ScanLocalizerNode(SuiteNode):
         pose = None if self._localizer is None else self._localizer.pose
         if self._map_problem[0]:
             level = ERROR if self._map_problem[0] == 'bad_map' else WARN
-            self.set_status(level, self._map_problem[1], 'WAITING' if pose is None else 'TRACKING', self._map_problem[0])
+            state = 'WAITING' if pose is None else 'TRACKING'
+            self.set_status(level, self._map_problem[1], state, self._map_problem[0])
         elif pose is None and self._pose is None:
-            self.set_status(WARN, 'nobody said where the robot is: give it a pose on topic initialpose, or x_pose, '
-                            'y_pose and yaw at start', 'WAITING', 'no_pose')
+            self.set_status(
+                WARN, 'nobody said where the robot is: give it a pose on topic initialpose, or '
+                'x_pose, y_pose and yaw at start', 'WAITING', 'no_pose')
         elif self._intake.problem[0]:
             self.set_status(WARN, self._intake.problem[1], 'WAITING', self._intake.problem[0])
         elif self._adrift >= ADRIFT_SCANS:
-            self.set_status(WARN, 'the scans fit nowhere near, or have too few returns: the pose rides on odometry',
-                            'ADRIFT', 'no_match', pose=pose)
+            self.set_status(
+                WARN, 'the scans fit nowhere near, or have too few returns: the pose rides on '
+                'odometry', 'ADRIFT', 'no_match', pose=pose)
         else:
-            self.set_status(OK, 'map -> odom from scans matched with the map', 'TRACKING', pose=pose)
+            self.set_status(
+                OK, 'map -> odom from scans matched with the map', 'TRACKING', pose=pose)
 
     def time_went_back(self):
         """Begin again where the robot was said to start, else go on from where it is."""

@@ -1,21 +1,21 @@
-"""Scans as the localization nodes want them: checked, in order, with mount and pose of their time from tf."""
+"""Scans as the localization nodes want them: checked, in order, placed by the tf of their time."""
 from collections import deque
 from dataclasses import dataclass
 import math
 
 import numpy as np
+from oomwoo_localization.motion_compensation import turn_duration_s
+from oomwoo_localization.ros_support import scan_from_msg, SENSOR_QOS
+from oomwoo_localization.scans import Scan, ScanError
 from rclpy.clock import Clock, ClockType
 from rclpy.duration import Duration
 from rclpy.time import Time
 from sensor_msgs.msg import LaserScan
 
-from oomwoo_localization.motion_compensation import turn_duration_s
-from oomwoo_localization.ros_support import scan_from_msg, SENSOR_QOS
-from oomwoo_localization.scans import Scan, ScanError
-
 RETRY_S = 0.005               # wall time between two looks for a transform that is on its way
 WAITING_SCANS = 10
-STALE_S = 0.5
+STALE_S = 0.5                 # nothing for this long is worth a word
+OLD_S = 3.0                   # a scan older than this says nothing of now
 
 
 @dataclass(frozen=True)
@@ -23,8 +23,9 @@ class PlacedScan:
     """
     A scan and where the robot was.
 
-    ``mount`` 4 x 4 of the scanner in the robot's frame; ``start`` and ``end`` (3,) of the robot in the fixed frame
-    at the first beam and at the last (None for a scan taken at once); ``msg`` as it came.
+    ``mount`` 4 x 4 of the scanner in the robot's frame; ``start`` and ``end`` (3,) of the robot in
+    the fixed frame at the first beam and at the last (None for a scan taken at once); ``msg`` as
+    it came.
     """
 
     scan: Scan
@@ -43,7 +44,7 @@ class ScanIntake:
     """
 
     def __init__(self, node, frames, robot_frame, fixed_frame, on_scan, topic='scan'):
-        """Subscribe to ``topic`` for ``node`` and call ``on_scan(placed)``; ``frames`` is a FrameTree."""
+        """Subscribe to ``topic`` and call ``on_scan(placed)``; ``frames`` is a FrameTree."""
         self._node, self._frames, self._on_scan, self._topic = node, frames, on_scan, topic
         self._robot_frame, self._fixed_frame = robot_frame, fixed_frame
         self._waiting = deque(maxlen=WAITING_SCANS)
@@ -51,7 +52,8 @@ class ScanIntake:
         self._newest_s = -math.inf
         self.done_s = -math.inf
         self.problem = ('no_scan', f'no scan on topic {topic} yet')
-        self._retry = node.create_timer(RETRY_S, self._work, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self._retry = node.create_timer(
+            RETRY_S, self._work, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self._retry.cancel()
         node.create_subscription(LaserScan, topic, self._take, SENSOR_QOS)
 
@@ -78,10 +80,12 @@ class ScanIntake:
             return
         age_s = self._node.now_s() - scan.stamp_s
         if scan.stamp_s <= self._newest_s:
-            self._refuse('old_scan', f'topic {self._topic}: header.stamp does not go on, it is repeated or older')
+            self._refuse(
+                'old_scan', f'topic {self._topic}: header.stamp is not newer than the last')
             return
-        if age_s > 2.0 * STALE_S:
-            self._refuse('old_scan', f'topic {self._topic}: header.stamp is more than {2.0 * STALE_S:g} s old')
+        if age_s > OLD_S:
+            self._refuse(
+                'old_scan', f'topic {self._topic}: header.stamp is more than {OLD_S:g} s old')
             return
         self._newest_s = scan.stamp_s
         self._waiting.append((scan, msg))
@@ -116,13 +120,14 @@ class ScanIntake:
                 self._lack(f'where the scanner is: no transform {self._robot_frame} <- {frame}')
                 return None
             self._mounts[frame] = mount
-        start = self._frames.pose(self._fixed_frame, self._robot_frame, stamp)
+        start, end = self._frames.pose(self._fixed_frame, self._robot_frame, stamp), None
         lasting_s = turn_duration_s(scan)
-        end = self._frames.pose(
-            self._fixed_frame, self._robot_frame, stamp + Duration(seconds=lasting_s)) if lasting_s else None
+        if lasting_s and start is not None:
+            end = self._frames.pose(
+                self._fixed_frame, self._robot_frame, stamp + Duration(seconds=lasting_s))
         if start is None or (lasting_s and end is None):
-            self._lack(f'where the robot was: no transform {self._fixed_frame} <- {self._robot_frame} at the '
-                       'stamp of the scan')
+            self._lack('where the robot was: no transform '
+                       f'{self._fixed_frame} <- {self._robot_frame} at the stamp of the scan')
             return None
         return PlacedScan(scan, mount, start, end, stamp, msg)
 
