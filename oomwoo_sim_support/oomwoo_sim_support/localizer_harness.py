@@ -22,7 +22,8 @@ COLUMNS = (
     ('seed', 'seed', '{:>4}', 1), ('noise mm', 'noise_m', '{:>8.0f}', 1e3),
     ('driven m', 'driven_m', '{:>8.1f}', 1), ('rms mm', 'rms_m', '{:>6.2f}', 1e3),
     ('worst mm', 'worst_m', '{:>8.2f}', 1e3), ('yaw rms deg', 'yaw_rms_deg', '{:>11.3f}', 1),
-    ('worst deg', 'yaw_worst_deg', '{:>9.3f}', 1), ('odom worst m', 'odom_worst_m', '{:>12.2f}', 1),
+    ('worst deg', 'yaw_worst_deg', '{:>9.3f}', 1),
+    ('odom worst m', 'odom_worst_m', '{:>12.2f}', 1),
     ('adrift', 'adrift', '{:>6}', 1), ('score', 'score_mean', '{:>5.2f}', 1),
     ('least', 'score_least', '{:>5.2f}', 1), ('cpu ms', 'step_ms', '{:>6.2f}', 1),
     ('p95 ms', 'step_p95_ms', '{:>6.2f}', 1))
@@ -72,7 +73,8 @@ def summarise(results):
 
 def parse(arguments=None):
     """Return the options of the command line."""
-    parser = argparse.ArgumentParser(prog='localizer_harness', description=__doc__.split('\n\n')[0])
+    parser = argparse.ArgumentParser(
+        prog='localizer_harness', description=__doc__.split('\n\n')[0])
     add = parser.add_argument
     add('--scenario', action='append', choices=list(SCENARIOS), metavar='NAME',
         help='only this one, may be repeated: ' + ', '.join(SCENARIOS))
@@ -96,7 +98,8 @@ def plan_trials(options):
     """Return the list of :class:`Trial` that the command line asks for."""
     layouts = [load_layout(layout) for layout in options.layout or ['living_room']]
     return [
-        Trial(SCENARIOS[name], layout, options.seconds, options.seed + k, noise, options.resolution)
+        Trial(
+            SCENARIOS[name], layout, options.seconds, options.seed + k, noise, options.resolution)
         for name in options.scenario or SCENARIOS
         for layout in (layouts[:1] if SCENARIOS[name].drive == 'corridor' else layouts)
         for noise in options.noise for k in range(options.seeds)]

@@ -43,7 +43,7 @@ SCENARIOS = {s.name: s for s in (
     Scenario('track', 'along all walls and furniture at up to 0.3 m/s'),
     Scenario('occluded', 'the same with a third of the beams blocked', blocked=1 / 3),
     Scenario('moved', 'the same with a third of the furniture elsewhere', moved=1 / 3),
-    Scenario('spin', 'at 2.55 rad/s, the wheels stopped dead, again and again', 'spin', ramp=False),
+    Scenario('spin', 'at 2.55 rad/s, the wheels stopped dead, over and over', 'spin', ramp=False),
     Scenario('corridor', 'to and fro in a corridor whose ends are out of sight', 'corridor'),
     Scenario('kidnap', 'put somewhere else every few seconds', kidnap=True),
 )}

@@ -11,11 +11,19 @@ from oomwoo_localization.scan_localizer import ScanLocalizer
 from oomwoo_sim_support.embedded_navigator import GridPlanner
 from oomwoo_sim_support.layout_map import layout_grid
 from oomwoo_sim_support.localizer_scenarios import (
-    block, corridor, CorridorDriver, kidnap, KIDNAP_EVERY_S, rearrange, SpinDriver, WallDriver)
+    block,
+    corridor,
+    CorridorDriver,
+    kidnap,
+    KIDNAP_EVERY_S,
+    rearrange,
+    SpinDriver,
+    WallDriver,
+)
 from oomwoo_sim_support.rehearsal import Rehearsal
 from oomwoo_sim_support.sim_settings import SimSettings
 
-SCAN_S = 0.1
+START_COVARIANCE = np.diag([0.03 ** 2, 0.03 ** 2, math.radians(2.0) ** 2])   # where it is put down
 
 
 @dataclass(frozen=True)
@@ -69,7 +77,7 @@ class Bench:
         self._start = self.rehearsal.sim.truth().pose
         self._map_from_odom = self._was = None
         self._kidnap_s, self._told = KIDNAP_EVERY_S, False
-        self.localizer.set_pose(self._start)
+        self.localizer.set_pose(self._start, START_COVARIANCE)
         self.driver = self._drivers(world)
 
     def _drivers(self, world):
