@@ -84,7 +84,8 @@ def main(argv=None):
     options = parse_arguments(argv)
     options.out.mkdir(parents=True, exist_ok=True)
     report, log = options.out / 'edge_clean.json', options.out / 'demo.log'
-    for stale in ('edge_clean.json', 'edge_clean.png', 'edge_clean.mcap', 'edge_clean_state.json'):
+    for stale in ('edge_clean.json', 'edge_clean.png', 'edge_clean.mcap', 'edge_clean_state.npz',
+                  'edge_clean_state.npz.journal'):
         (options.out / stale).unlink(missing_ok=True)
     # A domain of its own, so that a demo never drives somebody else's robot on the same machine.
     os.environ['ROS_DOMAIN_ID'] = str(random.SystemRandom().randint(60, 99))
