@@ -234,11 +234,8 @@ def _search(prepared, settings, scan, base_from_scan):
     answer = relocalizer.relocalize(scan, base_from_scan)
     if answer.reason_code != 'ambiguous':
         return Answer(answer)
-    found = relocalizer.candidates(scan, base_from_scan, MOST_CANDIDATES + 1)
-    # As near to the best as makes it ambiguous.
-    least = answer.score * (1.0 - settings.least_confidence * settings.full_margin)
-    near = tuple((pose, score) for pose, score in found if score >= least)
-    return Answer(answer, near[:MOST_CANDIDATES], len(near) <= MOST_CANDIDATES)
+    found = tuple(relocalizer.candidates(scan, base_from_scan, MOST_CANDIDATES + 1))
+    return Answer(answer, found[:MOST_CANDIDATES], len(found) <= MOST_CANDIDATES)
 
 
 def await_result(job):

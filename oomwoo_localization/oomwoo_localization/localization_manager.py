@@ -18,7 +18,7 @@ from oomwoo_localization.vantage import NothingToTell, VantageDrive, VantagePlan
 WATCHING, ASKING, CONFIRMING, CLEARING = 'WATCHING', 'ASKING', 'CONFIRMING', 'CLEARING'
 MOVING, SETTLING, GIVEN_UP = 'MOVING', 'SETTLING', 'GIVEN_UP'
 
-UNKNOWN_REASONS = ('low_score', 'through_walls', 'no_match', 'thin_evidence')
+UNKNOWN_REASONS = ('low_score', 'through_walls', 'no_match')
 ODOM_JUMP_M = 0.5             # between two steps: odometry began anew
 CANDIDATE_STD_M, CANDIDATE_STD_RAD = 0.1, math.radians(5.0)
 RETRACTED_STD_M, RETRACTED_STD_RAD = 1.0, math.radians(45.0)
@@ -36,7 +36,7 @@ class ManagerSettings(VantageSettings):
         choices=('vantage', 'wait'))
     answer_s: float = setting(5.0, 'an answer of the relocalizer is awaited this long', 's', 0.2, 60.0)
     retry_wait_s: float = setting(1.0, 'pause before the same question is asked again; doubled each time', 's', 0.1, 60.0)
-    unknown_after: int = setting(3, 'answers in a row that nothing fits, after which the room is unknown', '', 1, 20)
+    unknown_after: int = setting(5, 'answers in a row that nothing fits, after which the room is unknown', '', 1, 20)
     most_asks: int = setting(20, 'questions in one recovery', '', 1, 100)
     most_moves: int = setting(8, 'drives to another view in one recovery', '', 0, 50)
     most_commits: int = setting(3, 'commits in one recovery that do not help', '', 1, 20)
@@ -196,7 +196,7 @@ class LocalizationManager:
         """Drop what was known when map or odometry begin anew, or somebody else says where the robot is."""
         inputs = self._in
         if inputs.told:
-            self._memory, self._told = [], True
+            self._memory, self._told, self._committed = [], True, None
         new_map = self._map_number not in (None, inputs.map_number)
         self._map_number = inputs.map_number
         jumped = self._odom is not None and inputs.odom is not None and math.dist(
@@ -272,7 +272,7 @@ class LocalizationManager:
         elif answer.reason_code == 'ambiguous' and answer.odom is not None and answer.candidates:
             self._unknown = 0
             self._ambiguous(answer)
-        elif answer.reason_code in ('ambiguous', 'free_direction'):
+        elif answer.reason_code in ('ambiguous', 'undecided', 'free_direction'):
             self._unknown = 0
             self._fall_back(answer.message)
         elif answer.reason_code in UNKNOWN_REASONS:

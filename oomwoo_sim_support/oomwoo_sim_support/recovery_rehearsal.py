@@ -91,11 +91,9 @@ class RecoveryRehearsal:
         found = self.relocalizer.relocalize(seen.scan, seen.base_from_scan)
         near, complete = (), True
         if found.reason_code == 'ambiguous':
-            settings = self.relocalizer.settings
-            least = found.score * (1.0 - settings.least_confidence * settings.full_margin)
-            candidates = self.relocalizer.candidates(seen.scan, seen.base_from_scan, MOST_CANDIDATES + 1)
-            near = tuple(pose for pose, score in candidates if score >= least)
-            near, complete = near[:MOST_CANDIDATES], len(near) <= MOST_CANDIDATES
+            poses = [pose for pose, _ in self.relocalizer.candidates(
+                seen.scan, seen.base_from_scan, MOST_CANDIDATES + 1)]
+            near, complete = tuple(poses[:MOST_CANDIDATES]), len(poses) <= MOST_CANDIDATES
         return Answer(found.accepted, found.pose, found.covariance, near, complete, found.reason_code, found.message,
                       seen.odom, seen.odom)
 
