@@ -16,7 +16,8 @@ ROOT = Path(__file__).resolve().parents[2]
 DOMAIN = 46
 NODES = {
     'embedded_sim': ('oomwoo_sim_support.embedded_sim_node', 'world:=test_room'),
-    'truth_localizer': ('oomwoo_sim_support.truth_localizer_node',),
+    'scan_localizer': ('oomwoo_localization.scan_localizer_node', 'x_pose:=0.0'),
+    'localization_health': ('oomwoo_localization.localization_health_node',),
     'map_server': (
         'oomwoo_sim_support.map_server_node',
         f'yaml_filename:={ROOT}/oomwoo_sim_support/maps/test_room.yaml'),
