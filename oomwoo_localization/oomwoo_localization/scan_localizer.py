@@ -21,6 +21,7 @@ from oomwoo_localization.scan_matcher import MatcherSettings, ScanMatcher
 from oomwoo_localization.settings import check_settings, setting
 
 ABOVE_FLOOR_M = 0.01          # a return lower than this, in a tilted scanner's beam, is the floor
+CAPTURE_EVERY = 4             # scans between two searches of the wider window that find nothing
 JUMP_M = 0.3                  # beyond all driving, this is not motion but a new beginning
 TRACKED, RECAPTURED, ODOMETRY, BLIND = 'TRACKED', 'RECAPTURED', 'ODOMETRY', 'BLIND'
 
@@ -100,7 +101,7 @@ class ScanLocalizer:
         self.settings = check_settings(settings or LocalizerSettings())
         self.robot = robot
         self.pose = self._covariance = self._odom = self._time_s = None
-        self._turn_rate = 0.0
+        self._turn_rate, self._misfits = 0.0, 0
         self.set_map(grid)
 
     def set_map(self, grid):
@@ -238,12 +239,17 @@ class ScanLocalizer:
                  min(settings.search_sigmas * std[2], math.radians(settings.most_search_deg)))
         match = self._matcher.match(points, predicted, self._offset_m, covariance, reach)
         if match.share >= settings.good_share:
+            self._misfits = 0
             return match, TRACKED
+        self._misfits += 1
+        if self._misfits % CAPTURE_EVERY != 1:
+            return match, TRACKED if match.share >= settings.least_share else ODOMETRY
         capture = (settings.capture_m, math.radians(settings.capture_deg))
         loose = covariance + np.diag([(capture[0] / 2) ** 2] * 2 + [(capture[1] / 2) ** 2, 0.0])
         wider = self._matcher.match(points, predicted, self._offset_m, loose, capture)
         if wider.share >= max(settings.good_share, match.share + settings.capture_gain) and (
                 self._matcher.crossed(points, scanner, wider.pose) <= settings.capture_crossed):
+            self._misfits = 0
             return wider, RECAPTURED
         return match, TRACKED if match.share >= settings.least_share else ODOMETRY
 

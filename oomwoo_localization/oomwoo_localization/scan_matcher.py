@@ -20,8 +20,10 @@ from oomwoo_localization.refinement import interpolate
 from oomwoo_localization.settings import setting
 
 LOOKUPS = 100_000             # of the field at once: more would not stay in the processor's cache
-STEPS = 8                     # of Gauss-Newton at most, for each width of the kernel
-STILL = np.array([2e-5, 2e-5, 5e-6, 2e-5])    # a step smaller than this is the last
+STEPS = 6                     # of Gauss-Newton at most, for each width of the kernel
+STILL = np.array([1e-4, 1e-4, 3e-5, 1e-4])    # a step smaller than this is the last
+FINE_CELLS = 3                # half width of a window that is searched cell by cell at once
+STRIDE_KERNELS = 0.6
 OFF_MAP_M = 1e3
 RAYS = 60                     # beams that are looked at all along
 NEAR_KERNELS = 2.0            # an end within this many kernels of a surface lies on it
@@ -73,9 +75,8 @@ class ScanMatcher:
         self.grid = grid.check()
         self.settings = settings or MatcherSettings()
         self._fields = MapFields(grid)
-        self._distance = self._fields.signed_distance
-        distance = np.minimum(np.abs(self._distance), OFF_MAP_M)
-        likelihood = np.exp(-(distance / self.settings.search_kernel_m) ** 2)
+        self._distance = np.minimum(self._fields.signed_distance, OFF_MAP_M)
+        likelihood = np.exp(-(self._distance / self.settings.search_kernel_m) ** 2)
         self._likelihood = likelihood.astype(np.float32).ravel()
         self._kernel = max(self.settings.kernel_m, grid.resolution)
         # From wide to narrow (graduated non-convexity), each no less than half of the one before.
@@ -145,9 +146,13 @@ class ScanMatcher:
         resolution = self.grid.resolution
         far = max(np.percentile(np.hypot(*points.T), 75), resolution)
         cells = max(1, math.ceil(reach[0] / resolution))
-        stride = max(1, cells // 4)
+        # A wide window first in strides that the kernel still bridges, then cell by cell.
+        stride = 1
+        if cells > FINE_CELLS:
+            stride = max(1, int(STRIDE_KERNELS * self.settings.search_kernel_m / resolution))
         turns = max(1, math.ceil(reach[1] * far / (stride * resolution)))
-        shift = np.arange(-(cells // stride), cells // stride + 1) * stride
+        count = math.ceil(cells / stride)
+        shift = np.arange(-count, count + 1) * stride
         turn = np.linspace(-reach[1], reach[1], 2 * turns + 1)
         found = self._best_of(points, weights, guess, prior, guess, shift, turn)
         if stride == 1:

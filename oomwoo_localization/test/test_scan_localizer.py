@@ -4,6 +4,7 @@ import math
 from exact_rooms import BASE_FROM_SCAN, draw, MOUNT, PLACE, scan_from
 import numpy as np
 from oomwoo_localization.frames import compose, inverse, matrix_from_xyzrpy, wrap_angle
+from oomwoo_localization.grids import OccupancyGrid
 from oomwoo_localization.motion_compensation import poses_along
 from oomwoo_localization.robot import load_robot
 from oomwoo_localization.scan_localizer import (
@@ -203,3 +204,42 @@ def test_the_correction_is_the_pose_over_odometry(room):
     localizer.set_pose(START, None, odom)
     found = localizer.step(scan_from(START), BASE_FROM_SCAN, odom, 0.0)
     np.testing.assert_allclose(found.map_from_odom, compose(found.pose, inverse(odom)))
+
+
+@pytest.mark.parametrize('beams', [90, 720, 2000])
+def test_few_beams_or_many(room, beams):
+    found = started(room).step(
+        scan_from(START + [0.03, -0.02, 0.03], beams=beams, noise_m=0.01), BASE_FROM_SCAN,
+        np.zeros(3), 0.0)
+    assert found.state == TRACKED and found.beams == beams
+    assert off(found.pose, START + [0.03, -0.02, 0.03])[0] < 0.006
+
+
+def test_a_scanner_that_turns_clockwise_and_what_is_no_return(room):
+    scan = scan_from(START, noise_m=0.01)
+    ranges = np.roll(scan.ranges[::-1], 1)
+    ranges[::9], ranges[1::9], ranges[2::9] = np.nan, 0.0, np.inf
+    clockwise = Scan(ranges, math.pi, -math.tau / 360, 0.05, 8.0)
+    found = started(room).step(clockwise, BASE_FROM_SCAN, np.zeros(3), 0.0)
+    assert found.state == TRACKED and found.beams == 240
+    assert off(found.pose, START)[0] < 0.006 and off(found.pose, START)[1] < 0.2
+
+
+def test_one_beam_says_nothing(room):
+    one = Scan(np.array([1.0]), 0.0, 0.0, 0.05, 8.0)
+    found = started(room).step(one, BASE_FROM_SCAN, np.zeros(3), 0.0)
+    assert found.state == BLIND
+    np.testing.assert_allclose(found.pose, START)
+
+
+@pytest.mark.parametrize('cells, resolution', [
+    (np.zeros((60, 60), np.int8), 0.1),                                 # all free
+    (np.where(np.arange(60)[:, None] == 50, 100, np.zeros((60, 60))).astype(np.int8), 0.1),
+    (np.where(np.arange(6)[:, None] == 5, 100, np.zeros((6, 6))).astype(np.int8), 1.0)])
+def test_maps_that_say_little_end_in_numbers_and_not_in_errors(cells, resolution):
+    """All free, a single wall, cells of a metre: what cannot be known stays with odometry."""
+    localizer = started(OccupancyGrid(cells, resolution, (-3.0, -3.0, 0.0)))
+    for k in range(5):
+        found = localizer.step(scan_from(START, seed=k), BASE_FROM_SCAN, np.zeros(3), 0.1 * k)
+    assert np.isfinite(found.pose).all() and np.isfinite(found.covariance).all()
+    assert off(found.pose, START)[0] < 0.5
