@@ -12,7 +12,11 @@ import math
 import numpy as np
 from scipy import ndimage
 
+CELLS_A_STEP = 2.0             # that the farthest end moves from one heading to the next
 CHUNK = 60_000                # lookups at once: indices and values then stay in the processor's cache
+WORTH_A_DIVE = 8               # times the nodes a dive looks at: from here on, a better score to begin with pays
+DIVE_SHARE = 60                # one part in so many of the nodes ahead goes into a dive
+PENALTY_COST = 25              # of one penalty, in nodes
 
 
 def bundle_size(level):
@@ -69,7 +73,7 @@ class Pyramid:
 
         The step between headings moves no end by more than a cell (see :class:`Lattice`).
         """
-        return math.ceil((bundle_size(level) - 1) / 2)
+        return math.ceil((bundle_size(level) - 1) / 2 * CELLS_A_STEP)
 
     @property
     def nbytes(self):
@@ -133,10 +137,10 @@ class Lattice:
             raise ValueError(f'a beam of {farthest:.1f} cells is beyond the reach {pyramid.reach}')
         top = bundle_size(pyramid.levels)
         # A whole number of the coarsest bundles; a step then moves the farthest end by at most a cell.
-        self.headings = top * max(1, math.ceil(2 * math.pi * farthest / top))
+        self.headings = top * max(1, math.ceil(2 * math.pi * farthest / CELLS_A_STEP / top))
         self.step = 2 * math.pi / self.headings
         self.penalty = penalty
-        self.expanded = 0
+        self.effort = 0
 
     def offsets(self, level, bundles):
         """Return (bundles, beams) flat offsets of all ends, for the middle heading of each bundle."""
@@ -171,7 +175,7 @@ class Lattice:
             bundle = (bundle[:, None] * split + np.arange(split)).ravel()
             row, column = np.repeat(row, split), np.repeat(column, split)
         bounds = self._bounds(level, bundle, row * 2 ** (level + 1), column * 2 ** (level + 1))
-        self.expanded += len(bundle)
+        self.effort += len(bundle)
         parent, child = np.nonzero(bounds > above)
         found = Nodes(bundle[parent], 2 * row[parent] + (child >> 1), 2 * column[parent] + (child & 1),
                       bounds[parent, child])
@@ -201,6 +205,7 @@ class Lattice:
         """Return (leaves,) what is to be taken off their bounds."""
         if self.penalty is None:
             return np.zeros(len(leaves))
+        self.effort += PENALTY_COST * len(leaves)
         return self.penalty(leaves.bundle * self.step, leaves.row, leaves.column)
 
     def dive(self, nodes, level, width):
@@ -227,11 +232,12 @@ class Lattice:
 
 @dataclass(frozen=True)
 class Leaf:
-    """A pose of the lattice with its score, the penalty taken off."""
+    """A pose of the lattice: heading, row and column, ``angle`` in radians; ``score`` with the penalty off."""
 
     heading: int
     row: int
     column: int
+    angle: float
     score: float
 
 
@@ -241,85 +247,106 @@ class Search:
     What a search found: ``leaves``, distinct from each other, best first.
 
     Every other distinct pose scores at most ``complete_above``, or less than the last leaf when there are as many
-    leaves as were asked for.
+    leaves as were asked for. Infinite when the search gave up.
     """
 
     leaves: list
     complete_above: float
 
 
-def search(lattice, count, apart, floor=0.0, keep=0.0, width=48):
+class TooWide(Exception):
+    """So many poses are about as good that looking at all of them costs more than is allowed."""
+
+
+def search(lattice, count, apart, least=lambda best: 0.0, width=48, most_effort=math.inf):
     """
     Find the best ``count`` poses that are distinct from each other.
 
     The first is the best pose of all; the next the best of those that differ from it by more than ``apart`` (metres,
-    radians) in position or heading, and so on. Only poses are looked for that score more than ``floor`` and more
-    than ``keep`` times the best: above that, the result is what an exhaustive search would give.
+    radians) in position or heading, and so on. Only poses are looked for that score more than ``least(best)``, which
+    must not fall as the best score rises: above that, the result is what an exhaustive search would give.
+    ``most_effort`` is the number of nodes after which the search gives up.
     Returns a :class:`Search`; its leaves may be fewer than ``count``.
     """
-    known = []
+    descent = Descent(lattice, count, apart, least, width, most_effort)
     while True:
-        found, threshold = _descend(lattice, count, apart, floor, keep, width, known)
-        wanted = max(floor, keep * found[0].score) if found else floor
+        try:
+            found, threshold = descent.down()
+        except TooWide:
+            return Search(descent.known, math.inf)
+        wanted = least(found[0].score if found else 0.0)
         # A pose that was thought to be distinct, and kept others out, may turn out to be none.
         if len(found) >= count or threshold <= wanted:
             return Search(found, wanted)
-        known = found
+        descent.known = found
 
 
-def _descend(lattice, count, apart, floor, keep, width, known):
-    """Go down all levels once; return the distinct leaves and the score above which they are complete."""
-    def threshold():
-        best = [floor] + [keep * leaf.score for leaf in known[:1]]
-        return max(best + [leaf.score for leaf in known[count - 1:count]])
+@dataclass
+class Descent:
+    """One search: what is asked for, and the best distinct leaves known so far."""
 
-    nodes, level = lattice.roots(), lattice.pyramid.levels
-    top = level
-    while level > 0:
-        level -= 1
-        nodes = lattice.children(nodes, level, threshold() if level < top - 1 else -1)
-        if level in (top - 1, top // 2) and level > 0:
-            known = _improve(lattice, nodes, level, width, count, apart, known)
-            nodes = nodes.pick(nodes.bound > threshold())
-    above = threshold()
-    return select(lattice, nodes, count, apart, known, above), above
+    lattice: Lattice
+    count: int
+    apart: tuple
+    least: object
+    width: int
+    most_effort: float
 
+    def __post_init__(self):
+        """Know nothing yet."""
+        self.known = []
 
-def _improve(lattice, nodes, level, width, count, apart, known):
-    """Dive for better known poses, each time away from those that are known."""
-    for _ in range(count):
-        away = np.ones(len(nodes), dtype=bool)
-        for leaf in known[:count - 1]:
-            away &= ~lattice.near(nodes, level, leaf, (4 * apart[0], 4 * apart[1]))
-        if not known:
-            away[:] = True
-        elif not away.any():
-            break
-        leaves = lattice.dive(nodes.pick(away), level, width)
-        known = select(lattice, leaves, count, apart, known, -1.0)
-    return known
+    def threshold(self):
+        """Return the bound that a node must be above to be worth looking at."""
+        least = self.least(self.known[0].score if self.known else 0.0)
+        return max([least] + [leaf.score for leaf in self.known[self.count - 1:self.count]])
 
+    def down(self):
+        """Go down all levels once; return the distinct leaves and the score above which they are complete."""
+        lattice, level = self.lattice, self.lattice.pyramid.levels
+        nodes, top = lattice.roots(), level
+        while level > 0:
+            cost = len(nodes) * bundle_size(level) // bundle_size(level - 1)
+            if level < top and cost > WORTH_A_DIVE * self.width * level:
+                self._improve(nodes, level, max(self.width, cost // (DIVE_SHARE * level)))
+                nodes = nodes.pick(nodes.bound > self.threshold())
+                cost = len(nodes) * bundle_size(level) // bundle_size(level - 1)
+            if lattice.effort + cost > self.most_effort:
+                raise TooWide
+            level -= 1
+            nodes = lattice.children(nodes, level, self.threshold() if level < top - 1 else -1)
+        above = self.threshold()
+        return self._select(nodes, above, self.most_effort), above
 
-def select(lattice, leaves, count, apart, known, above):
-    """
-    Return the best distinct :class:`Leaf` of some leaves and of those known, best first.
+    def _improve(self, nodes, level, width):
+        """Dive for better known poses, each time away from those that are known."""
+        for _ in range(self.count):
+            away = np.ones(len(nodes), dtype=bool)
+            for leaf in self.known[:self.count - 1]:
+                away &= ~self.lattice.near(nodes, level, leaf, (4 * self.apart[0], 4 * self.apart[1]))
+            if away.any():
+                leaves = self.lattice.dive(nodes.pick(away), level, width)
+                self.known = self._select(leaves, -1.0, math.inf)
 
-    Penalties are computed only for leaves that could still win without one.
-    """
-    order = np.argsort(-leaves.bound.astype(np.int32), kind='stable')
-    leaves = leaves.pick(order)
-    scores = np.full(len(leaves), np.nan)
-    open_ = np.ones(len(leaves), dtype=bool)
-    chosen, known = [], list(known)
-    while len(chosen) < count:
-        best = max(known, key=lambda leaf: leaf.score, default=None)
-        best = _best_leaf(lattice, leaves, scores, open_, best, above)
-        if best is None:
-            break
-        chosen.append(best)
-        open_ &= ~lattice.near(leaves, 0, best, apart)
-        known = [leaf for leaf in known if not _same(lattice, leaf, best, apart)]
-    return chosen
+    def _select(self, leaves, above, most_effort):
+        """
+        Return the best distinct :class:`Leaf` of some leaves and of those known, best first.
+
+        Penalties are computed only for leaves that could still win without one.
+        """
+        leaves = leaves.pick(np.argsort(-leaves.bound.astype(np.int32), kind='stable'))
+        scores = np.full(len(leaves), np.nan)
+        open_ = np.ones(len(leaves), dtype=bool)
+        chosen, known = [], list(self.known)
+        while len(chosen) < self.count:
+            best = max(known, key=lambda leaf: leaf.score, default=None)
+            best = _best_leaf(self.lattice, leaves, scores, open_, best, above, most_effort)
+            if best is None:
+                break
+            chosen.append(best)
+            open_ &= ~self.lattice.near(leaves, 0, best, self.apart)
+            known = [leaf for leaf in known if not _same(self.lattice, leaf, best, self.apart)]
+        return chosen
 
 
 def _same(lattice, leaf, other, apart):
@@ -327,7 +354,7 @@ def _same(lattice, leaf, other, apart):
     return bool(lattice.near(one, 0, other, apart)[0])
 
 
-def _best_leaf(lattice, leaves, scores, open_, best, above):
+def _best_leaf(lattice, leaves, scores, open_, best, above, most_effort):
     """Return the better of ``best`` and the best open leaf; fill in ``scores`` as far as they are needed."""
     least = max(above, best.score if best else -1.0)
     numbers = np.flatnonzero(open_)
@@ -340,9 +367,12 @@ def _best_leaf(lattice, leaves, scores, open_, best, above):
             break
         new = part[np.isnan(scores[part])]
         if len(new):
+            if lattice.effort > most_effort:
+                raise TooWide
             scores[new] = leaves.bound[new] - lattice.penalties(leaves.pick(new))
         top = part[np.argmax(scores[part])]
         if scores[top] > least:
             least = scores[top]
-            best = Leaf(int(leaves.bundle[top]), int(leaves.row[top]), int(leaves.column[top]), float(least))
+            heading = int(leaves.bundle[top])
+            best = Leaf(heading, int(leaves.row[top]), int(leaves.column[top]), heading * lattice.step, float(least))
     return best

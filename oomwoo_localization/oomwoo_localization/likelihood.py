@@ -42,12 +42,17 @@ class MapFields:
 
     @cached_property
     def signed_distance(self):
-        """Return (rows, columns) metres to the nearest drawn surface, negative inside obstacles."""
+        """
+        Return (rows, columns) metres to the nearest drawn surface, negative behind it.
+
+        Behind it is what is farther from known free floor than from an obstacle, so that a wall one cell thick has
+        one face and not two: a scan that shows walls on one side only would fit either. Infinite without obstacles.
+        """
         if not self.grid.obstacles.any():
             return np.full(self.grid.shape, np.inf)
-        within = ndimage.distance_transform_edt(self.grid.obstacles)
-        inside = np.maximum(within - 0.5, 0.0) * self.grid.resolution
-        return self.grid.obstacle_distance - inside
+        to_wall = np.where(self.grid.obstacles, 0.0, self.grid.obstacle_distance / self.grid.resolution + 0.5)
+        to_floor = ndimage.distance_transform_edt(~self.grid.free)
+        return self.grid.resolution * np.where(to_floor > to_wall, 0.5 - to_floor, to_wall - 0.5)
 
     @cached_property
     def scores(self):
@@ -102,8 +107,7 @@ class Rays:
         Return the (poses, beams) mask of beams through walls, for scanner poses in grid coordinates.
 
         A beam counts when it enters an obstacle and comes out again, well away from every obstacle,
-        before its end: one that only grazes the wall on which it ends does not. What is unknown or
-        off the map says nothing.
+        before its end: one that only grazes the wall on which it ends does not.
         """
         field = self._fields.passage
         rows, columns = field.shape

@@ -17,6 +17,18 @@ class Refined:
     covariance: np.ndarray
     residuals: np.ndarray
 
+    @property
+    def std_m(self):
+        """Return the standard deviation along the least certain direction, metres."""
+        if not np.isfinite(self.covariance).all():
+            return math.inf
+        return math.sqrt(np.linalg.eigvalsh(self.covariance[:2, :2])[-1])
+
+    @property
+    def std_rad(self):
+        """Return the standard deviation of the heading, radians."""
+        return math.sqrt(self.covariance[2, 2])
+
 
 def interpolate(field, resolution, points):
     """

@@ -6,8 +6,7 @@ one. The whole map is searched (branch and bound), for the best pose and for the
 it in position or heading; the winner is refined below a cell. It is believed only when enough of the scan
 speaks for it, little against it, nothing distinct comes close, and no direction is free.
 """
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 import math
 import time
 
@@ -18,10 +17,13 @@ from oomwoo_localization.frames import transform_points, wrap_angle
 from oomwoo_localization.grids import GridError
 from oomwoo_localization.likelihood import FULL_SCORE, MapFields, Rays
 from oomwoo_localization.refinement import refine
-from oomwoo_localization.scans import scan_points, ScanError
+from oomwoo_localization.scan_evidence import evidence_of
 from oomwoo_localization.settings import check_settings, setting
 
-LEAST_SPAN_M = 0.05            # ends of beams closer together than this tell one thing once
+FULL_MARGIN = 1.5              # times the margin that is needed: confidence 1
+HIT_M = 0.15                   # an end this near a wall ends on it
+MOST_CELLS = 2_500_000         # of the search lattice with its margins; a level takes 8 bytes each
+FLOOR = 0.75                   # of the least score: what is below is not looked for
 
 
 @dataclass(frozen=True)
@@ -35,19 +37,29 @@ class RelocalizerSettings:
     range_max_m: float = setting(
         20.0, 'beams longer than this are left out', 'm', 1.0, 100.0, live=False)
     most_points: int = setting(180, 'ends of beams that the search looks at', '', 20, 600)
+    most_nodes: int = setting(1_000_000, 'nodes of the search tree after which it gives up', '', 1000, 100_000_000)
     least_points: int = setting(30, 'ends of beams needed to search at all', '', 3, 600)
     crossing_weight: float = setting(
-        1.0, 'what a beam through a wall takes away, in beams on a wall', '', 0.0, 5.0)
+        2.0, 'what a beam through a wall takes away beyond those allowed, in beams on a wall', '', 0.0, 5.0)
+    crossing_allowed: float = setting(
+        0.35, 'share of beams through walls that costs nothing: what stood there may be gone', '', 0.0, 1.0)
     apart_m: float = setting(0.25, 'poses farther apart than this are distinct', 'm', 0.05, 2.0)
     apart_deg: float = setting(9.0, 'headings farther apart than this are distinct', 'deg', 1.0, 90.0)
-    least_score: float = setting(0.45, 'score below which no pose is believed', '', 0.0, 1.0)
+    least_score: float = setting(0.65, 'score below which no pose is believed', '', 0.0, 1.0)
+    sure_score: float = setting(
+        0.95, 'score from which on nothing more than the least margin is asked for', '', 0.0, 1.0)
+    least_margin: float = setting(
+        0.1, 'lead over every distinct pose, as a share of the score, that is needed', '', 0.0, 0.5)
+    doubt: float = setting(
+        0.9, 'how much more margin is needed for a score below the sure one', '', 0.0, 5.0)
     most_crossed: float = setting(
-        0.15, 'share of beams through walls above which no pose is believed', '', 0.0, 1.0)
-    full_margin: float = setting(
-        0.3, 'lead over every distinct pose, as a share of the score, that is confidence 1', '', 0.05, 1.0)
-    least_confidence: float = setting(0.4, 'confidence below which no pose is believed', '', 0.0, 1.0)
-    most_std_m: float = setting(0.08, 'standard deviation above which a direction is free', 'm', 0.001, 1.0)
-    most_std_deg: float = setting(3.0, 'standard deviation above which the heading is free', 'deg', 0.01, 45.0)
+        0.04, 'share of beams that end nowhere behind a wall above which no pose is believed', '', 0.0, 1.0)
+    most_std_m: float = setting(0.05, 'standard deviation above which a direction is free', 'm', 0.001, 1.0)
+    most_std_deg: float = setting(1.5, 'standard deviation above which the heading is free', 'deg', 0.01, 45.0)
+
+    def margin(self, score):
+        """Return the lead that a score needs over every distinct pose, as a share of itself."""
+        return self.least_margin + self.doubt * max(0.0, self.sure_score - score)
 
 
 @dataclass(frozen=True)
@@ -88,7 +100,7 @@ class Relocalizer:
 
     def __init__(self, grid, settings=None, robot=None):
         """
-        Prepare a map.
+        Prepare a map; ``robot`` is kept for callers that pass it, the search needs none of its dimensions.
 
         Raises :class:`~oomwoo_localization.grids.GridError` for a map without free floor or without any obstacle.
         """
@@ -99,18 +111,23 @@ class Relocalizer:
             raise GridError('map: no cell is free, so the robot cannot be anywhere')
         if not grid.obstacles.any():
             raise GridError('map: no cell is occupied, so there is nothing to match a scan with')
-        self.fields = MapFields(grid, self.settings.hit_sigma_m, self.settings.search_resolution_m)
-        self.pyramid
-        self.fields.signed_distance
-
-    @cached_property
-    def pyramid(self):
-        """Return the :class:`Pyramid` of the map."""
+        self.fields, reach = self._lattice_size()
         rows, columns = self.fields.scores.shape
-        diagonal = math.hypot(rows, columns) + 2
-        reach = int(min(diagonal, self.settings.range_max_m / self.fields.search_resolution)) + 1
         levels = int(np.clip(round(math.log2(max(rows, columns) / 4)), 2, 6))
-        return Pyramid(self.fields.scores, self.fields.standable, reach, levels)
+        self.pyramid = Pyramid(self.fields.scores, self.fields.standable, reach, levels)
+        self.longest_m = (reach - 1) * self.fields.search_resolution
+        self.fields.signed_distance, self.fields.passage      # computed now and not in the first search
+
+    def _lattice_size(self):
+        """Return the fields, coarse enough for the pyramid to be kept, and how far a beam may reach in cells."""
+        settings, resolution = self.settings, self.settings.search_resolution_m
+        while True:
+            fields = MapFields(self.grid, settings.hit_sigma_m, resolution)
+            size = np.array(self.grid.shape) / fields.block
+            reach = math.ceil(min(math.hypot(*size) + 2, settings.range_max_m / fields.search_resolution)) + 1
+            if (size + reach).prod() <= MOST_CELLS:
+                return fields, reach
+            resolution = (fields.block + 1) * self.grid.resolution
 
     # -- the answer -------------------------------------------------------------------------
 
@@ -121,104 +138,107 @@ class Relocalizer:
         Raises :class:`~oomwoo_localization.scans.ScanError` for a scan whose header makes no sense.
         """
         began = time.perf_counter()
-        evidence, refused = self._evidence(scan, base_from_scan)
-        if refused:
-            return refused
+        evidence = self._evidence(scan, base_from_scan)
+        if len(evidence.ends) < self.settings.least_points:
+            return refusal('too_few_beams', (
+                f'{len(evidence.ends)} ends of {len(scan.ranges)} beams are of use; '
+                f'{self.settings.least_points} are needed'), time.perf_counter() - began)
         found = self._search(evidence, 2)
-        if not found:
+        if not found.leaves:
             return refusal('no_match', 'no pose in the map explains any of the scan',
                            time.perf_counter() - began)
         answer = self._judge(evidence, found)
-        object.__setattr__(answer, 'runtime_s', time.perf_counter() - began)
-        return answer
+        return replace(answer, runtime_s=time.perf_counter() - began)
 
     def candidates(self, scan, base_from_scan, count):
         """
         Return up to ``count`` ``(pose, score)``, distinct from each other, best first.
 
-        Poses of the base in the map frame, refined; empty when the scan is no use.
+        Poses of the base in the map frame, refined. Only those are looked for that come so close to the best that
+        one could not be told from the other; empty when the scan is no use.
         """
-        evidence, refused = self._evidence(scan, base_from_scan)
-        if refused:
+        evidence = self._evidence(scan, base_from_scan)
+        if len(evidence.ends) < self.settings.least_points:
             return []
         found = self._search(evidence, count)
-        return [(self._base_pose(evidence, one['pose']), one['score']) for one in found]
+        rivals = [leaf for leaf in found.leaves if leaf.score >= self._rival_score(found.leaves[0].score, evidence)]
+        return [(self._base_pose(evidence, self._refined(evidence, leaf)[0].pose), self._share(evidence, leaf.score))
+                for leaf in rivals]
 
     # -- steps ------------------------------------------------------------------------------
 
     def _evidence(self, scan, base_from_scan):
-        scan.check()
-        points, _ = scan_points(scan, base_from_scan)
-        mount = np.asarray(base_from_scan, dtype=float)[:3, 3]
-        ends = points[:, :2] - mount[:2]
-        length = np.hypot(*ends.T)
-        limit = min(self.settings.range_max_m,
-                    (self.pyramid.reach - 1) * self.fields.search_resolution)
-        ends = ends[(points[:, 2] > 0.01) & (length <= limit) & (length > 1e-3)]
-        ends = thin(ends, self.settings.most_points)
-        if len(ends) < self.settings.least_points:
-            return None, refusal('too_few_beams', (
-                f'{len(ends)} of {len(scan.ranges)} beams are of use; '
-                f'{self.settings.least_points} are needed'))
-        return Evidence(ends, mount[:2]), None
+        return evidence_of(scan.check(), base_from_scan, self.longest_m, self.settings.most_points)
 
     def _search(self, evidence, count):
-        """Return dicts of refined distinct poses of the scanner, best first."""
+        """Return the :class:`Search` for the best distinct poses of the scanner on the lattice."""
         settings, resolution = self.settings, self.fields.search_resolution
-        points = evidence.ends
-        full = FULL_SCORE * len(points)
+        full = FULL_SCORE * len(evidence.ends)
+        rays = Rays(self.fields, evidence.checked)
 
         def penalty(heading, row, column):
             crossed = rays.crossed((column + 0.5) * resolution, (row + 0.5) * resolution, heading)
-            return settings.crossing_weight * full * crossed.mean(axis=1)
+            beyond = np.maximum(crossed.mean(axis=1) - settings.crossing_allowed, 0.0)
+            return settings.crossing_weight * full * beyond
 
-        rays = Rays(self.fields, evidence.sample)
-
-        lattice = Lattice(self.pyramid, points, resolution, penalty if settings.crossing_weight else None)
-        self.lattice = lattice
+        lattice = Lattice(self.pyramid, evidence.ends, resolution, penalty if settings.crossing_weight else None)
         apart = (settings.apart_m, math.radians(settings.apart_deg))
-        found = search(lattice, count, apart, 0.2 * full, 1.0 - settings.full_margin)
-        self.found = found
-        result = []
-        for leaf in found.leaves:
-            pose = np.array([(leaf.column + 0.5) * resolution, (leaf.row + 0.5) * resolution,
-                             leaf.heading * lattice.step])
-            result.append({'leaf': pose, 'leaf_score': leaf.score / full, 'pose': pose,
-                           'score': leaf.score / full})
-        return result
+        return search(
+            lattice, count, apart, lambda best: self._rival_score(best, evidence), most_effort=settings.most_nodes)
+
+    def _rival_score(self, best, evidence):
+        """Return the lattice score above which a distinct pose takes something from the confidence in the best."""
+        share = self._share(evidence, best)
+        rival = share * (1.0 - FULL_MARGIN * self.settings.margin(share))
+        return FULL_SCORE * len(evidence.ends) * max(FLOOR * self.settings.least_score, rival)
+
+    def _share(self, evidence, score):
+        return score / (FULL_SCORE * len(evidence.ends))
+
+    def _refined(self, evidence, leaf):
+        """Return the :class:`Refined` pose of a leaf and whether it stayed near; else it stands where it was."""
+        resolution, settings = self.fields.search_resolution, self.settings
+        start = np.array([(leaf.column + 0.5) * resolution, (leaf.row + 0.5) * resolution, leaf.angle])
+        refined = refine(self.fields, evidence.ends, start)
+        moved = refined.pose - start
+        if math.hypot(*moved[:2]) <= settings.apart_m and abs(math.degrees(moved[2])) <= settings.apart_deg:
+            return refined, True
+        return replace(refined, pose=start), False
 
     def _judge(self, evidence, found):
-        settings = self.settings
-        best = found[0]
-        refined = refine(self.fields, evidence.ends, best['leaf'])
-        crossed = Rays(self.fields, evidence.ends).crossed(*refined.pose[:, None])[0]
-        score = best['score']
-        runner = found[1]['score'] if len(found) > 1 else 0.0
-        bound = max(runner, self.found.complete_above / (FULL_SCORE * len(evidence.ends)))
+        """Return the answer with its reasons; the pose is believed only when there is none against it."""
+        settings, best, others = self.settings, found.leaves[0], found.leaves[1:2]
+        refined, near = self._refined(evidence, best)
+        score = self._share(evidence, best.score)
+        runner_up_score = self._share(evidence, others[0].score) if others else 0.0
+        # Poses that were not looked for may score as much as the bound of the search.
+        bound = max(runner_up_score, self._share(evidence, found.complete_above))
         margin = 1.0 - bound / score if score > 0 else 0.0
-        confidence = float(np.clip(margin / settings.full_margin, 0.0, 1.0))
-        pose = self._base_pose(evidence, refined.pose)
-        covariance = refined.covariance
-        std_m = math.sqrt(np.linalg.eigvalsh(covariance[:2, :2])[-1]) if np.isfinite(
-            covariance).all() else math.inf
-        std_deg = math.degrees(math.sqrt(covariance[2, 2]))
-        reason, message = '', 'found'
-        if score < settings.least_score:
-            reason, message = 'low_score', (
-                f'the best pose explains {score:.0%} of the scan; {settings.least_score:.0%} is needed')
-        elif crossed.mean() > settings.most_crossed:
-            reason, message = 'through_walls', (
-                f'at the best pose {crossed.mean():.0%} of the beams would pass through walls of the map')
-        elif confidence < settings.least_confidence:
-            reason, message = 'ambiguous', (
-                f'a distinct pose is nearly as good: {runner:.2f} against {score:.2f}')
-        elif std_m > settings.most_std_m or std_deg > settings.most_std_deg:
-            reason, message = 'free_direction', (
-                f'the scan leaves the pose free by {std_m:.2f} m and {std_deg:.1f} degrees')
-        second = self._base_pose(evidence, found[1]['pose']) if len(found) > 1 else NOWHERE
+        needed = settings.margin(score)
+        crossed = Rays(self.fields, evidence.ends).crossed(*refined.pose[:, None])[0]
+        lost = float((crossed & ~(np.abs(refined.residuals) < HIT_M)).mean())
+        std_m, std_deg = refined.std_m, math.degrees(refined.std_rad)
+        against = (
+            (math.isinf(found.complete_above), 'undecided',
+             f'too many poses are about as good: gave up after {settings.most_nodes} nodes'),
+            (score < settings.least_score, 'low_score',
+             f'the best pose explains {score:.0%} of the scan; {settings.least_score:.0%} is needed'),
+            (lost > settings.most_crossed, 'through_walls',
+             f'at the best pose {lost:.0%} of the beams would pass through walls of the map and end nowhere'),
+            (margin < needed, 'ambiguous',
+             f'a distinct pose is nearly as good: {bound:.2f} against {score:.2f}, '
+             f'and a lead of {needed:.0%} is needed'),
+            (not near or std_m > settings.most_std_m or std_deg > settings.most_std_deg, 'free_direction',
+             f'the scan leaves the pose free by {std_m:.2f} m and {std_deg:.1f} degrees'))
+        reason, message = next(((code, text) for is_so, code, text in against if is_so), ('', 'found'))
         return Relocalization(
-            not reason, pose, self._base_covariance(evidence, refined), score, min(1.0, max(0.0, score)),
-            confidence, second, runner, 0.0, reason, message)
+            accepted=not reason, pose=self._base_pose(evidence, refined.pose),
+            covariance=self._base_covariance(evidence, refined), score=score,
+            score_normalized=min(1.0, max(0.0, score)),
+            confidence=float(np.clip(margin / (FULL_MARGIN * needed), 0.0, 1.0)),
+            runner_up=(self._base_pose(evidence, self._refined(evidence, others[0])[0].pose)
+                       if others else NOWHERE),
+            runner_up_score=runner_up_score, runtime_s=0.0, reason_code=reason, message=message)
 
     # -- frames -----------------------------------------------------------------------------
 
@@ -240,42 +260,3 @@ class Relocalizer:
         if not np.isfinite(refined.covariance).all():
             return UNKNOWN_COVARIANCE
         return turn @ refined.covariance @ turn.T
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """Ends of beams (beams, 2) around the scanner, axes as the base's; the scanner's place in the base."""
-
-    ends: np.ndarray
-    mount: np.ndarray
-    samples: int = 48
-
-    @cached_property
-    def sample(self):
-        """Return those ends whose beams the search checks against walls."""
-        return self.ends[np.unique(np.linspace(0, len(self.ends) - 1, self.samples).round().astype(int))]
-
-
-def thin(points, most, least_m=LEAST_SPAN_M):
-    """
-    Return points (M, 2) of a sweep (N, 2), each at least ``least_m`` from the one before, ``most`` of them at most.
-
-    So that a wall counts by its length and not by how near it is.
-    """
-    while True:
-        kept = _spaced(points, least_m)
-        if len(kept) <= most:
-            return kept
-        least_m *= 1.15
-
-
-def _spaced(points, least_m):
-    kept, last = [], None
-    for index, (x, y) in enumerate(points.tolist()):
-        if last is None or math.hypot(x - last[0], y - last[1]) >= least_m:
-            kept.append(index)
-            last = (x, y)
-    return points[kept]
-
-
-__all__ = ['GridError', 'Relocalization', 'Relocalizer', 'RelocalizerSettings', 'ScanError', 'refusal', 'thin']

@@ -63,7 +63,7 @@ def test_as_good_as_exhaustive(seed, levels, keep, width):
     """Winner, runner-up and third score exactly what the best of all poses score."""
     lattice, scores, standable = random_case(seed, levels)
     everything = every_pose(lattice, scores, standable)
-    found = search(lattice, 3, APART, floor=0.0, keep=keep, width=width)
+    found = search(lattice, 3, APART, least=lambda best: keep * best, width=width)
     open_ = np.ones(everything.shape, dtype=bool)
     for leaf in found.leaves:
         assert leaf.score == pytest.approx(everything[leaf.heading, leaf.row, leaf.column])
