@@ -155,7 +155,7 @@ class CleanManagerNode(SuiteNode):
             self._store.load(run)
         except StoreError as error:
             self.get_logger().warning(f'{error}; begins anew')
-            return EdgeRun(run.sweep, self.settings)
+            return EdgeRun(EdgeSweep(self._grid, pose, self.settings), self.settings)
         except ValueError as error:
             if self.settings.other_map == 'refuse':
                 self._wanted = False
@@ -381,9 +381,13 @@ class CleanManagerNode(SuiteNode):
 
     def stop(self):
         """Leave the robot standing and the job saved."""
-        if self._run is not None and not self._run.ended:
-            self._store.snapshot(self._run)
-        self._store.close()
+        try:
+            if self._run is not None and not self._run.ended:
+                self._store.snapshot(self._run)
+            self._store.close()
+        except OSError as error:                        # a full disk must not keep it driving
+            self.get_logger().error(
+                f'{self._store.path}: the job cannot be saved ({error.strerror})')
         # The requests must be out, and had better be answered, before the node is gone.
         self._stopping = True
         until = time.monotonic() + _STOP_PATIENCE_S

@@ -163,6 +163,9 @@ def main(arguments=None):
     options = parse(arguments)
     try:
         jobs = _jobs(plan_trials(options), options.picture)
+        if options.json:                                # now, and not after all the trials
+            options.json.parent.mkdir(parents=True, exist_ok=True)
+            options.json.open('a').close()
         if options.jobs == 1:
             results = [_run(job) for job in jobs]
         else:

@@ -6,6 +6,7 @@ manager, recorder: a process each) and draws a progress bar from what the graph 
 manager reports.
 """
 import argparse
+import fcntl
 import json
 import os
 from pathlib import Path
@@ -49,6 +50,23 @@ def launch_command(options):
         f'output_dir:={options.out.resolve()}', f'localizer:={options.localizer}']
 
 
+def open_log(path):
+    """
+    Open the log empty, in a folder made for it; OSError when a demo is still writing there.
+
+    The lock passes on to the launch, so that it also tells of one that was left over.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    stream = path.open('a', encoding='utf-8')
+    try:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        stream.close()
+        raise OSError(error.errno, 'another demo is running there') from error
+    stream.truncate(0)
+    return stream
+
+
 def end_politely(process):
     """Stop a launch and everything it started; be firm when it does not listen."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
@@ -82,17 +100,25 @@ def choices(log):
 def main(argv=None):
     """Run the demo; returns 0 when the job ended as done."""
     options = parse_arguments(argv)
-    options.out.mkdir(parents=True, exist_ok=True)
     report, log = options.out / 'edge_clean.json', options.out / 'demo.log'
-    for stale in ('edge_clean.json', 'edge_clean.png', 'edge_clean.mcap', 'edge_clean_state.npz',
-                  'edge_clean_state.npz.journal'):
-        (options.out / stale).unlink(missing_ok=True)
+    try:
+        stream = open_log(log)
+        for stale in ('edge_clean.json', 'edge_clean.png', 'edge_clean.mcap',
+                      'edge_clean_state.npz', 'edge_clean_state.npz.journal'):
+            (options.out / stale).unlink(missing_ok=True)
+    except OSError as error:
+        print(f'error: --out {options.out}: {error.strerror}', file=sys.stderr)
+        return 2
     # A domain of its own, so that a demo never drives somebody else's robot on the same machine.
     os.environ['ROS_DOMAIN_ID'] = str(random.SystemRandom().randint(60, 99))
     began = time.perf_counter()
     print(f'Edge cleaning {options.world} in a ROS 2 graph '
           f'(domain {os.environ["ROS_DOMAIN_ID"]}, log: {log})', flush=True)
-    with log.open('w', encoding='utf-8') as stream:
+    # Also when the terminal is closed or this is ended, nothing may be left driving; run_node()
+    # takes SIGTERM over for as long as it runs.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    signal.signal(signal.SIGHUP, lambda *_: os.kill(os.getpid(), signal.SIGTERM))
+    with stream:
         process = subprocess.Popen(
             launch_command(options), stdout=stream, stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL, start_new_session=True)

@@ -17,9 +17,8 @@ import numpy as np
 from oomwoo_clean.edge_rehearsal import AMCL_MEAN_ERROR_M, rehearse_job
 from oomwoo_clean.edge_report import draw_picture, report_dict
 from oomwoo_clean.edge_rings import reachable_floor
-from oomwoo_localization.grids import GridError
 from oomwoo_localization.robot import load_robot
-from oomwoo_sim_support.layout import LayoutError, load_layout
+from oomwoo_sim_support.layout import load_layout
 from oomwoo_sim_support.layout_map import layout_grid
 from oomwoo_sim_support.sim_settings import SimSettings
 
@@ -176,9 +175,17 @@ def main(argv=None):
     options = parse_arguments(argv)
     try:
         trials = plan_trials(options)
-    except (LayoutError, GridError) as error:
+        for path in filter(None, (options.json, options.picture)):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        if options.json:
+            options.json.open('a').close()              # now, and not after ten trials
+        return _measure(trials, options)
+    except (ValueError, OSError) as error:       # layout, start, setting or file that is no good
         print(f'error: {error}', file=sys.stderr)
         return 2
+
+
+def _measure(trials, options):
     began = time.perf_counter()
     print(f'{options.layout}: {len(trials)} trials\n{" ".join(f"{name:>8}" for name in HEAD)}')
     results = []
@@ -198,7 +205,6 @@ def main(argv=None):
     if len(results) == 1:
         print(results[0]['report'])
     if options.json:
-        options.json.parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps({'trials': results, 'summary': summary}, indent=1)
         options.json.write_text(text + '\n')
     return 0 if summary['kept'] == len(results) else 1

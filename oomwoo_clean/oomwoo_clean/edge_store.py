@@ -7,6 +7,7 @@ medium. So a killed process loses nothing, and a power cut at most what was done
 snapshot.
 """
 import json
+import math
 import os
 from pathlib import Path
 import zipfile
@@ -41,12 +42,15 @@ class JobStore:
             with np.load(self.path, allow_pickle=False) as archive:
                 state = {name: archive[name] for name in archive.files}
             number = int(state['snapshot'])
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        except (OSError, ValueError, KeyError, EOFError, TypeError, RuntimeError,
+                zipfile.BadZipFile) as error:      # zipfile has two more for a header it reads
             raise StoreError(f'{self.path}: is no saved job ({error})') from error
         try:
             run.restore(state)
         except KeyError as error:
             raise StoreError(f'{self.path}: field {error} is missing') from error
+        except (TypeError, IndexError) as error:
+            raise StoreError(f'{self.path}: is no saved job ({error})') from error
         self._number = number
         for entry in self._read_journal(number):
             run.replay(*entry)
@@ -102,7 +106,10 @@ class JobStore:
         for line in lines[1:]:
             try:
                 x, y, yaw, driving, odometer_m, elapsed_s = json.loads(line)
-            except ValueError:
+                numbers = [x, y, yaw, elapsed_s, 0.0 if odometer_m is None else odometer_m]
+                if not all(map(math.isfinite, numbers)):
+                    break
+            except (ValueError, TypeError):
                 break
             entries.append(((x, y, yaw), bool(driving), odometer_m, elapsed_s))
         return entries

@@ -1,7 +1,7 @@
 """The demo's terminal side: the bar, the verdict, the exit status."""
 import json
 
-from oomwoo_clean.demo import conclude, launch_command, parse_arguments
+from oomwoo_clean.demo import conclude, launch_command, main, open_log, parse_arguments
 from oomwoo_clean.demo_progress_node import progress_line
 
 
@@ -22,6 +22,22 @@ def test_launch_arguments_follow_the_options(tmp_path):
         ['--world', 'bedroom', '--seed', '7', '--out', str(tmp_path)]))
     assert 'world:=bedroom' in command and 'seed:=7' in command
     assert f'output_dir:={tmp_path}' in command
+
+
+def test_a_folder_that_cannot_be_used_or_is_in_use_is_named(tmp_path, capsys):
+    (tmp_path / 'file').write_text('')
+    assert main(['--out', str(tmp_path / 'file')]) == 2
+    assert f'error: --out {tmp_path / "file"}: File exists' in capsys.readouterr().err
+    saved = tmp_path / 'edge_clean_state.npz'
+    saved.write_text('of the demo that runs')
+    with open_log(tmp_path / 'demo.log') as log:
+        log.write('hers')
+        log.flush()
+        assert main(['--out', str(tmp_path)]) == 2
+        assert 'another demo is running there' in capsys.readouterr().err
+    assert saved.exists() and (tmp_path / 'demo.log').read_text() == 'hers'
+    with open_log(tmp_path / 'demo.log'):
+        assert (tmp_path / 'demo.log').read_text() == ''
 
 
 def test_no_report_is_a_failure_that_shows_the_log(tmp_path, capsys):

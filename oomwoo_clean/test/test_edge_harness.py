@@ -67,6 +67,16 @@ def test_a_layout_that_does_not_exist_is_an_error_and_no_traceback(capsys):
     assert 'at_all.yaml' in capsys.readouterr().err
 
 
+@pytest.mark.parametrize('arguments, named', [
+    (['--start', '9', '0', '0'], 'no floor that a robot'), (['--start', 'nan', '0', '0'], 'nan'),
+    (['--json', '/proc/nowhere/results.json'], '/proc/nowhere'),
+    (['--picture', '/proc/nowhere/run.png'], '/proc/nowhere'),
+    (['--noise', 'nan'], 'range_noise_std'), (['--seed', '-1'], 'non-negative')])
+def test_what_it_cannot_use_is_exit_status_2(small_room, arguments, named, capsys):
+    assert edge_harness.main(['--layout', str(small_room), *arguments]) == 2
+    assert named in capsys.readouterr().err
+
+
 def test_starts_are_seeded_and_stand_free():
     layout = layout_from_dict(yaml.safe_load(SMALL_ROOM))
     grid = layout_grid(layout)

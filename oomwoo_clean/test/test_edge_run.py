@@ -1,4 +1,5 @@
 """The job as a state machine: what it orders, when it gives up, and that nothing swept is lost."""
+import contextlib
 import math
 import random
 
@@ -287,6 +288,45 @@ def test_a_torn_journal_line_costs_one_tick_and_a_stale_journal_is_ignored(tmp_p
 
 def json_line(x):
     return f'[{x}, 0.0, 0.0, 1, null, 9.0]\n'
+
+
+@pytest.mark.parametrize('line', [
+    '5', 'null', '"abcdef"', '[1, 2, 3]', '["a", 0, 0, 1, 0, 0]', '[NaN, 0, 0, 1, 0, 0]',
+    '[null, 0, 0, 1, 0, 0]', '[0, 0, 0, 1, "x", 0]', '[[], [], [], [], [], []]'])
+def test_a_journal_line_of_nonsense_ends_the_journal(tmp_path, line):
+    run, store = new_run(), JobStore(tmp_path / 'job.npz')
+    store.snapshot(run)
+    good = json_line(START[0])
+    store.journal_path.write_text(f'1\n{good}{line}\n{good.replace("9.0", "20.0")}')
+    again = new_run()
+    JobStore(store.path).load(again)
+    assert again.elapsed_s == 9.0
+
+
+@pytest.mark.parametrize('name, value', [
+    ('failures', 5.0), ('track', 5.0), ('last', 5.0), ('last', []), ('version', []),
+    ('snapshot', [1, 2]), ('elapsed_s', []), ('passed', [0.5])])
+def test_a_field_of_another_shape_is_no_saved_job(tmp_path, name, value):
+    store = JobStore(tmp_path / 'job.npz')
+    store.snapshot(new_run())
+    with np.load(store.path) as archive:
+        state = dict(archive)
+    np.savez(store.path, **state | {name: np.array(value)})
+    with pytest.raises(StoreError, match='job.npz'):
+        JobStore(store.path).load(new_run())
+
+
+def test_whatever_byte_of_a_save_is_spoilt_it_is_read_or_refused_by_name(tmp_path):
+    store, random = JobStore(tmp_path / 'job.npz'), np.random.default_rng(5)
+    store.snapshot(new_run())
+    whole = store.path.read_bytes()
+    head = len(whole) - whole.index(b'PK\x01\x02')          # the list of what is in the archive
+    for place in random.integers(head, size=200):
+        spoilt = bytearray(whole)
+        spoilt[-1 - place] ^= 1 << random.integers(8)
+        store.path.write_bytes(spoilt)
+        with contextlib.suppress(StoreError):
+            JobStore(store.path).load(new_run())
 
 
 @pytest.mark.parametrize('content', [b'', b'not an archive', b'PK\x03\x04 half'])
