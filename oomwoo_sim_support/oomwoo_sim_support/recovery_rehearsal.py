@@ -54,6 +54,7 @@ class RecoveryRehearsal:
         self.events = []
         self.pose = self.sim.truth().pose
         self.ignore_seeds = False
+        self.map_number = 0
         self._answer = None
 
     def kidnap(self, pose):
@@ -76,7 +77,8 @@ class RecoveryRehearsal:
         points = scan_points(scan, mount)[0][:, :2]
         answer, self._answer = self._answer, None
         orders = self.manager.step(Inputs(
-            now_s, lost, now_s, self.pose, seen.odom, points, seen.bumper_left or seen.bumper_right, answer=answer))
+            now_s, lost, now_s, self.pose, seen.odom, points, seen.bumper_left or seen.bumper_right,
+            answer=answer, map_number=self.map_number))
         if orders.ask:
             self._answer = self._relocalize(seen)
         if orders.seed is not None and not self.ignore_seeds:
@@ -95,7 +97,7 @@ class RecoveryRehearsal:
                 seen.scan, seen.base_from_scan, MOST_CANDIDATES + 1)]
             near, complete = tuple(poses[:MOST_CANDIDATES]), len(poses) <= MOST_CANDIDATES
         return Answer(found.accepted, found.pose, found.covariance, near, complete, found.reason_code, found.message,
-                      seen.odom, seen.odom)
+                      seen.odom, seen.odom, self.map_number)
 
     def run(self, seconds, until=()):
         """Go on for ``seconds``, or until the manager says one of some words; return that :class:`Event` or None."""
