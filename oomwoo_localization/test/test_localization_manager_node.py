@@ -202,9 +202,9 @@ def refused(reason, *candidates):
     return fill
 
 
-@pytest.fixture(scope='module', autouse=True)
+@pytest.fixture(autouse=True)
 def ros():
-    """Have rclpy for the whole module."""
+    """Begin each test with nothing latched."""
     rclpy.init()
     yield
     rclpy.shutdown()
