@@ -18,6 +18,11 @@ NODES = {
     'embedded_sim': ('oomwoo_sim_support.embedded_sim_node', 'world:=test_room'),
     'scan_localizer': ('oomwoo_localization.scan_localizer_node', 'x_pose:=0.0'),
     'localization_health': ('oomwoo_localization.localization_health_node',),
+    'global_relocalizer': ('oomwoo_localization.global_relocalizer_node',),
+    'localization_manager': ('oomwoo_localization.localization_manager_node',),
+    'scan_filter': ('oomwoo_localization.scan_filter_node',),
+    'dynamic_object_detector': ('oomwoo_localization.dynamic_object_detector_node',),
+    'kidnap_injector': ('oomwoo_sim_support.kidnap_injector_node',),
     'map_server': (
         'oomwoo_sim_support.map_server_node',
         f'yaml_filename:={ROOT}/oomwoo_sim_support/maps/test_room.yaml'),
