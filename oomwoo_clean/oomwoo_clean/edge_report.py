@@ -67,7 +67,8 @@ def draw_picture(run, path, title=''):
     axes.set_xlabel('x in the map [m]')
     axes.set_ylabel('y in the map [m]')
     axes.legend(
-        loc='upper center', bbox_to_anchor=(0.5, -0.055), ncols=4, fontsize=9, frameon=False)
+        loc='upper center', bbox_to_anchor=(0.5, -0.055), ncols=4, fontsize=9, frameon=False,
+        markerscale=2.0)
     line = report_line(sweep.figures(), run.phase, run.elapsed_s, run.segments)
     head, tail = line.split('), ', 1)
     figure.text(
@@ -93,7 +94,7 @@ def _draw_map(axes, sweep):
     x, y = points[:, 0].reshape(row.shape), points[:, 1].reshape(row.shape)
     axes.pcolormesh(x, y, shade, rasterized=True)
     known = grid.cells_to_points(np.argwhere(grid.cells >= 0))
-    low, high = known.min(axis=0) - 0.15, known.max(axis=0) + 0.15
+    low, high = known.min(axis=0) - (0.15, 0.35), known.max(axis=0) + 0.15
     axes.set_xlim(low[0], high[0])
     axes.set_ylim(low[1], high[1])
     axes.set_aspect('equal')
@@ -127,4 +128,4 @@ def _draw_scale(axes, sweep):
     axes.plot(
         [left + 0.2, left + 1.2], [low + 0.07] * 2, color='black', linewidth=3,
         solid_capstyle='butt', zorder=4)
-    axes.text(left + 0.7, low + 0.09, '1 m', ha='center', va='bottom', fontsize=9, zorder=4)
+    axes.text(left + 0.7, low + 0.11, '1 m', ha='center', va='bottom', fontsize=9, zorder=4)

@@ -48,6 +48,9 @@ class EdgeSettings:
         0.30, 'full circle after driving this far on the own track', 'm', 0.05, 2.0)
     write_off_m: float = setting(
         0.15, 'length of edge given up at the beginning of a stretch that failed', 'm', 0.02, 1.0)
+    choice_m: float = setting(
+        1.0, 'targets at most this much farther than the nearest are weighed by the way on from them;'
+        ' 0: always the nearest', 'm', 0.0, 10.0, live=False)
     detour_m: float = setting(
         0.5, 'a shorter stretch at most this far off the way is cleaned on the way; 0: never',
         'm', 0.0, 2.0, live=False)
@@ -116,7 +119,8 @@ class EdgeSweep:
             self.settings.side)
         count = len(self.rings.points)
         self._chooser = TargetChooser(
-            grid, self.reachable, self.rings, self.settings.detour_m, self.settings.detour_min_m)
+            grid, self.reachable, self.rings, self.settings.detour_m, self.settings.detour_min_m,
+            self.settings.choice_m)
         self._tree = cKDTree(self.rings.points) if count else None
         self.swept = np.zeros(count, dtype=bool)
         self.written_off = np.zeros(count, dtype=bool)

@@ -1,10 +1,11 @@
 """
 Which dirty stretch is next and where it is begun.
 
-The nearest along the floor is next, from its beginning. A ring that is dirty all round has no
-beginning, and it is left where it was entered: it is entered where the way there and on to the
-stretches after it is shortest. A shorter stretch that a longer one passes closely is cleaned on
-the way, which saves coming back for it.
+The nearest along the floor is next, from its beginning; among those hardly farther than it, the
+one from which the rest, nearest first, is shortest (rollout: Bertsekas, Tsitsiklis and Wu, 1997).
+A ring that is dirty all round has no beginning, and it is left where it was entered: it is entered
+where the way there and on is shortest. A shorter stretch that a longer one passes closely is
+cleaned on the way, which saves coming back for it.
 """
 from dataclasses import dataclass
 
@@ -43,15 +44,16 @@ class _Stretch:
 class TargetChooser:
     """Chooses targets on the rings of one map; remembers distances along the floor."""
 
-    def __init__(self, grid, reachable, rings, detour_m=0.0, detour_min_m=0.0):
+    def __init__(self, grid, reachable, rings, detour_m=0.0, detour_min_m=0.0, choice_m=0.0):
         """
         Take the map, the (rows, columns) mask of drivable floor, and the :class:`Rings` on it.
 
         Stretches of at least ``detour_min_m`` and at most ``detour_m`` off the way are cleaned on
-        the way.
+        the way. Among targets at most ``choice_m`` farther than the nearest, the way on decides.
         """
         self._grid, self._reachable, self._rings = grid, reachable, rings
         self._detour_m, self._detour_min_m = detour_m, detour_min_m
+        self._choice_m = choice_m
         self._known = {}
 
     def next_target(self, dirty, pose, upstream_m, avoid=(), avoid_m=0.5):
@@ -69,17 +71,30 @@ class TargetChooser:
             return None
         distance = self._from_pose(pose)
         parks = [self._park(stretch, distance, upstream_m) for stretch in usable]
-        best = int(np.argmin([distance[park] for _, park in parks]))
-        stretch, (start, park) = usable[best], parks[best]
+        ways = np.array([distance[park] for _, park in parks])
+        near = np.flatnonzero(ways <= ways.min() + self._choice_m)
+        begun = [self._begin(usable[i], stretches, distance, *parks[i]) for i in near]
+        best = int(np.argmin([total_m for total_m, _, _ in begun]))
+        _, start, park = begun[best]
+        return self._target(usable[near[best]], start, park, distance)
+
+    def _begin(self, stretch, stretches, distance, start, park):
+        """
+        Return where to begin a stretch so that the way there and on is shortest.
+
+        Returns that way in metres, the index into its spots, and the spot to park at; the latter
+        two are the given ones unless it is a whole ring.
+        """
         others = [other for other in stretches if other is not stretch]
         others = [other for other in others if not self._saves(
             other, self._to_stretch(other)[stretch.spots].min(), [stretch], others)]
-        if stretch.whole and others:
-            entries = stretch.spots[stretch.starts]
-            way = distance[entries] + self._onward(entries, others)
-            start = int(stretch.starts[np.argmin(way)])
-            park = int(stretch.spots[start])
-        return self._target(stretch, start, park, distance)
+        if not stretch.whole:
+            on_m = self._onward(stretch.spots[-1:], others)[0] if others else 0.0
+            return distance[park] + on_m, start, park
+        entries = stretch.spots[stretch.starts]
+        way = distance[entries] + (self._onward(entries, others) if others else 0.0)
+        best = int(np.argmin(way))
+        return way[best], int(stretch.starts[best]), int(entries[best])
 
     def on_the_way(self, dirty, pose, target, upstream_m, avoid=(), avoid_m=0.5):
         """
