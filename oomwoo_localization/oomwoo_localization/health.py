@@ -23,8 +23,8 @@ class HealthSettings:
         0.08, 'a return this close to a mapped wall lands on it', 'm', 0.01, 1.0)
     fade_m: float = setting(
         0.25, 'staticness is 1 up to hit_m and has faded to 0 at this distance', 'm', 0.02, 2.0)
-    lost_below: float = setting(0.45, 'a score below this is low', '', 0.0, 1.0)
-    found_above: float = setting(0.55, 'a score above this ends being lost', '', 0.0, 1.0)
+    lost_below: float = setting(0.5, 'a score below this is low', '', 0.0, 1.0)
+    found_above: float = setting(0.6, 'a score above this ends being lost', '', 0.0, 1.0)
     lost_after_s: float = setting(
         0.6, 'a score that is low for this long means lost', 's', 0.0, 60.0)
     found_after_s: float = setting(

@@ -17,6 +17,7 @@ from oomwoo_sim_support.localizer_scenarios import (
     kidnap,
     KIDNAP_EVERY_S,
     rearrange,
+    SLIPPERY,
     SpinDriver,
     WallDriver,
 )
@@ -67,7 +68,8 @@ class Bench:
         self.robot = load_robot()
         self.grid = layout_grid(layout, trial.resolution)
         world = rearrange(layout, scenario.moved, trial.seed) if scenario.moved else layout
-        settings = SimSettings(range_noise_std=trial.noise_m, ramp=scenario.ramp)
+        wheels = SLIPPERY if scenario.slippery else {}
+        settings = SimSettings(range_noise_std=trial.noise_m, **wheels)
         self.rehearsal = Rehearsal(world, self.robot, settings, trial.seed)
         self.localizer = ScanLocalizer(self.grid, robot=self.robot)
         self.scorer, self.detector = ScanScorer(self.grid), LostDetector()
