@@ -73,14 +73,19 @@ class MapFields:
         return np.pad(result, 1)
 
     @cached_property
+    def floor(self):
+        """Return the (rows, columns) mask of search cells with known free floor, one more all around."""
+        return ndimage.binary_dilation(self._blocks(self.grid.free, False).any(axis=(1, 3)))
+
+    @cached_property
     def standable(self):
         """
         Return the (rows, columns) mask of search cells where the scanner may be.
 
-        That is known free floor and one cell more, since a map's edges are rough.
+        That is the floor, and what it encloses: where furniture is drawn the robot can stand when that
+        has been taken away.
         """
-        free = self._blocks(self.grid.free, False).any(axis=(1, 3))
-        return ndimage.binary_dilation(free)
+        return ndimage.binary_fill_holes(self.floor)
 
     def _blocks(self, field, fill):
         rows, columns = field.shape

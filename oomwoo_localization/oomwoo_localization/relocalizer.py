@@ -42,17 +42,19 @@ class RelocalizerSettings:
     crossing_weight: float = setting(
         2.0, 'what a beam through a wall takes away beyond those allowed, in beams on a wall', '', 0.0, 5.0)
     crossing_allowed: float = setting(
-        0.35, 'share of beams through walls that costs nothing: what stood there may be gone', '', 0.0, 1.0)
+        0.35, 'share of beams through walls that costs nothing: what is drawn there may be gone', '', 0.0, 1.0)
     apart_m: float = setting(0.25, 'poses farther apart than this are distinct', 'm', 0.05, 2.0)
     apart_deg: float = setting(9.0, 'headings farther apart than this are distinct', 'deg', 1.0, 90.0)
-    least_score: float = setting(0.65, 'score below which no pose is believed', '', 0.0, 1.0)
+    least_score: float = setting(0.6, 'score below which no pose is believed', '', 0.0, 1.0)
     sure_score: float = setting(
         0.95, 'score from which on nothing more than the least margin is asked for', '', 0.0, 1.0)
     least_margin: float = setting(
-        0.1, 'lead over every distinct pose, as a share of the score, that is needed', '', 0.0, 0.5)
+        0.08, 'lead over every distinct pose, as a share of the score, that is needed', '', 0.0, 0.5)
     doubt: float = setting(
-        0.9, 'how much more margin is needed for a score below the sure one', '', 0.0, 5.0)
+        0.6, 'how much more margin is needed for a score below the sure one', '', 0.0, 5.0)
     most_crossed: float = setting(
+        0.25, 'share of beams through walls above which no pose is believed', '', 0.0, 1.0)
+    most_lost: float = setting(
         0.04, 'share of beams that end nowhere behind a wall above which no pose is believed', '', 0.0, 1.0)
     most_std_m: float = setting(0.05, 'standard deviation above which a direction is free', 'm', 0.001, 1.0)
     most_std_deg: float = setting(1.5, 'standard deviation above which the heading is free', 'deg', 0.01, 45.0)
@@ -179,7 +181,8 @@ class Relocalizer:
         def penalty(heading, row, column):
             crossed = rays.crossed((column + 0.5) * resolution, (row + 0.5) * resolution, heading)
             beyond = np.maximum(crossed.mean(axis=1) - settings.crossing_allowed, 0.0)
-            return settings.crossing_weight * full * beyond
+            # Who stands where something is drawn knows that it is gone.
+            return settings.crossing_weight * full * beyond * self.fields.floor[row, column]
 
         lattice = Lattice(self.pyramid, evidence.ends, resolution, penalty if settings.crossing_weight else None)
         apart = (settings.apart_m, math.radians(settings.apart_deg))
@@ -209,24 +212,27 @@ class Relocalizer:
         """Return the answer with its reasons; the pose is believed only when there is none against it."""
         settings, best, others = self.settings, found.leaves[0], found.leaves[1:2]
         refined, near = self._refined(evidence, best)
-        score = self._share(evidence, best.score)
-        runner_up_score = self._share(evidence, others[0].score) if others else 0.0
-        # Poses that were not looked for may score as much as the bound of the search.
-        bound = max(runner_up_score, self._share(evidence, found.complete_above))
-        margin = 1.0 - bound / score if score > 0 else 0.0
-        needed = settings.margin(score)
         crossed = Rays(self.fields, evidence.ends).crossed(*refined.pose[:, None])[0]
         lost = float((crossed & ~(np.abs(refined.residuals) < HIT_M)).mean())
+        through = float(crossed.mean())
+        explained = self._share(evidence, best.score)
+        score = explained - through
+        runner_up_score = self._share(evidence, others[0].score) if others else 0.0
+        # Poses that were not looked for may explain as much as the bound of the search.
+        bound = max(runner_up_score, self._share(evidence, found.complete_above))
+        margin = 1.0 - bound / explained if explained > 0 else 0.0
+        needed = settings.margin(score)
         std_m, std_deg = refined.std_m, math.degrees(refined.std_rad)
         against = (
             (math.isinf(found.complete_above), 'undecided',
              f'too many poses are about as good: gave up after {settings.most_nodes} nodes'),
             (score < settings.least_score, 'low_score',
              f'the best pose explains {score:.0%} of the scan; {settings.least_score:.0%} is needed'),
-            (lost > settings.most_crossed, 'through_walls',
-             f'at the best pose {lost:.0%} of the beams would pass through walls of the map and end nowhere'),
+            (lost > settings.most_lost or through > settings.most_crossed, 'through_walls',
+             f'at the best pose {through:.0%} of the beams would pass through walls of the map, and {lost:.0%} '
+             'would end nowhere behind them'),
             (margin < needed, 'ambiguous',
-             f'a distinct pose is nearly as good: {bound:.2f} against {score:.2f}, '
+             f'a distinct pose is nearly as good: it explains {bound:.0%}, the best {explained:.0%}, '
              f'and a lead of {needed:.0%} is needed'),
             (not near or std_m > settings.most_std_m or std_deg > settings.most_std_deg, 'free_direction',
              f'the scan leaves the pose free by {std_m:.2f} m and {std_deg:.1f} degrees'))
