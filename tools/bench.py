@@ -16,8 +16,9 @@ from workspace import ROOT
 HARNESSES = {
     'contour': ['oomwoo_clean.contour_harness'],
     'edge': ['oomwoo_clean.edge_harness'],
-    'dock': ['oomwoo_clean.dock_harness', '--grid'],
+    'localizer': ['oomwoo_sim_support.localizer_harness'],
     'reloc': ['oomwoo_sim_support.reloc_harness', '--grid'],
+    'recovery': ['oomwoo_sim_support.recovery_harness'],
 }
 
 
