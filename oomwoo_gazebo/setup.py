@@ -1,5 +1,6 @@
 """Installs the oomwoo_gazebo package."""
 from glob import glob
+from os.path import isfile
 
 from setuptools import find_packages, setup
 
@@ -9,7 +10,8 @@ PACKAGE = 'oomwoo_gazebo'
 def data(*folders):
     """Return (target, files) pairs for the package's data folders."""
     share = f'share/{PACKAGE}'
-    return [(f'{share}/{folder}', glob(f'{folder}/*')) for folder in folders]
+    return [(f'{share}/{folder}', list(filter(isfile, glob(f'{folder}/*'))))
+            for folder in folders]
 
 
 setup(
