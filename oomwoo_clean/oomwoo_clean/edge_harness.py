@@ -22,7 +22,7 @@ from oomwoo_sim_support.layout import load_layout
 from oomwoo_sim_support.layout_map import layout_grid
 from oomwoo_sim_support.sim_settings import SimSettings
 
-# The layouts that the figures were set for, of about 44 m of edge each; elsewhere the same for each
+# The layouts that the figures were set for, of about 44 m of edge each; elsewhere as much for each
 # metre of edge.
 COURSES = ('contour_torture', 'living_room')
 COURSE_EDGES_M, COURSE_ROBOT_S, COURSE_DRIVEN_M = 44.0, 526.0, 56.4
@@ -49,7 +49,8 @@ def parse_arguments(argv=None):
         prog='python3 -m oomwoo_clean.edge_harness',
         description='Clean every edge of a layout offline.',
         formatter_class=argparse.ArgumentDefaultsHelpFormatter)
-    parser.add_argument('--layout', default=COURSES[0], help='a layout of the suite, or a layout file')
+    parser.add_argument(
+        '--layout', default=COURSES[0], help='a layout of the suite, or a layout file')
     parser.add_argument(
         '--start', type=float, nargs=3, metavar=('X', 'Y', 'YAW'), help='one start [m, m, rad]')
     parser.add_argument(

@@ -49,8 +49,8 @@ class EdgeSettings:
     write_off_m: float = setting(
         0.15, 'length of edge given up at the beginning of a stretch that failed', 'm', 0.02, 1.0)
     choice_m: float = setting(
-        1.0, 'targets at most this much farther than the nearest are weighed by the way on from them;'
-        ' 0: always the nearest', 'm', 0.0, 10.0, live=False)
+        1.0, 'targets at most this much farther than the nearest are weighed by the way on from '
+        'them; 0: always the nearest', 'm', 0.0, 10.0, live=False)
     detour_m: float = setting(
         0.5, 'a shorter stretch at most this far off the way is cleaned on the way; 0: never',
         'm', 0.0, 2.0, live=False)
