@@ -88,7 +88,7 @@ class Graph(Node):
         """Return the plane pose of the odometry."""
         return pose_from_msg(self.last['odom'].pose.pose)
 
-    def until(self, what, timeout_s=8.0):
+    def until(self, what, timeout_s=40.0):
         """Spin until ``what()`` holds; fail when it does not."""
         end = time.monotonic() + timeout_s
         while not what():
@@ -103,7 +103,7 @@ class Graph(Node):
     def call(self, kind, name, request):
         """Call a service and return its response."""
         client = self.clients_.setdefault(name, self.create_client(kind, name))
-        assert client.wait_for_service(timeout_sec=5.0)
+        assert client.wait_for_service(timeout_sec=40.0)
         future = client.call_async(request)
         self.until(future.done)
         return future.result()

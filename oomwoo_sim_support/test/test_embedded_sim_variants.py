@@ -26,7 +26,7 @@ def upstairs(tmp_path):
         node.destroy_node()
         rclpy.try_shutdown()
         process.send_signal(signal.SIGTERM)
-        output, _ = process.communicate(timeout=10)
+        output, _ = process.communicate(timeout=45)
     assert process.returncode == 0, output
 
 
