@@ -98,7 +98,7 @@ class Graph(Node):
     def run(self, simulated_s):
         """Spin for some simulated time."""
         end = self.now + simulated_s
-        self.until(lambda: self.now >= end - 1e-6, 8.0 + simulated_s)
+        self.until(lambda: self.now >= end - 1e-6, 40.0 + simulated_s)
 
     def call(self, kind, name, request):
         """Call a service and return its response."""
