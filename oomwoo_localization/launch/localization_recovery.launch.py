@@ -1,4 +1,5 @@
 """The recovery chain: health notices, the relocalizer finds, the manager decides."""
+
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch.substitutions import LaunchConfiguration
@@ -24,19 +25,32 @@ def _start(context):
     own = {
         'localization_health': {'map': value['map']},
         'global_relocalizer': {},
-        'localization_manager': {'may_move': words['may_move'], 'fallback': value['fallback']}}
+        'localization_manager': {'may_move': words['may_move'], 'fallback': value['fallback']},
+    }
     more = [value['params_file']] if value['params_file'] else []
     frames = [('/tf', 'tf'), ('/tf_static', 'tf_static')] if value['namespace'] else []
     return [
-        Node(package='oomwoo_localization', executable=name, name=name,
-             namespace=value['namespace'], output='screen', remappings=frames,
-             parameters=[{'use_sim_time': words['use_sim_time'], **parameters}, *more])
-        for name, parameters in own.items()]
+        Node(
+            package='oomwoo_localization',
+            executable=name,
+            name=name,
+            namespace=value['namespace'],
+            output='screen',
+            remappings=frames,
+            parameters=[{'use_sim_time': words['use_sim_time'], **parameters}, *more],
+        )
+        for name, parameters in own.items()
+    ]
 
 
 def generate_launch_description():
     """Declare the arguments and start the three nodes."""
-    return LaunchDescription([
-        *(DeclareLaunchArgument(name, default_value=default, description=text)
-          for name, default, text in ARGUMENTS),
-        OpaqueFunction(function=_start)])
+    return LaunchDescription(
+        [
+            *(
+                DeclareLaunchArgument(name, default_value=default, description=text)
+                for name, default, text in ARGUMENTS
+            ),
+            OpaqueFunction(function=_start),
+        ]
+    )

@@ -1,13 +1,13 @@
 """
-Things that are not on the map: returns off every mapped wall, clustered, and believed once they have persisted.
+Things that are not on the map: returns off every wall, clustered, persistent.
 
 A foothold for perception: what a blob is, how it moves and what it wants are for others to say.
 """
+
 from dataclasses import dataclass, field
 import math
 
 import numpy as np
-
 from oomwoo_localization.settings import check_settings, setting
 
 
@@ -15,12 +15,20 @@ from oomwoo_localization.settings import check_settings, setting
 class DynamicSettings:
     """What is a blob, and when it is believed."""
 
-    static_below: float = setting(0.5, 'a return with less staticness than this is off the map', '', 0.0, 1.0)
-    gap_m: float = setting(0.15, 'returns closer together than this are of one thing', 'm', 0.02, 1.0)
+    static_below: float = setting(
+        0.5, 'a return with less staticness than this is off the map', '', 0.0, 1.0
+    )
+    gap_m: float = setting(
+        0.15, 'returns closer together than this are of one thing', 'm', 0.02, 1.0
+    )
     least_returns: int = setting(3, 'a thing has at least as many returns', '', 1, 100)
     range_max_m: float = setting(6.0, 'returns farther away are left out', 'm', 0.5, 50.0)
-    follow_m: float = setting(0.35, 'a blob is the one before when it is this close to it', 'm', 0.05, 2.0)
-    appear_s: float = setting(0.5, 'a blob is believed once it was seen for this long', 's', 0.0, 10.0)
+    follow_m: float = setting(
+        0.35, 'a blob is the one before when it is this close to it', 'm', 0.05, 2.0
+    )
+    appear_s: float = setting(
+        0.5, 'a blob is believed once it was seen for this long', 's', 0.0, 10.0
+    )
     vanish_s: float = setting(0.5, 'a blob that is not seen for this long is gone', 's', 0.0, 10.0)
 
 
@@ -48,7 +56,8 @@ def clusters(points, gap_m):
     """
     Return the (N,) cluster number of points (N, 2) in beam order.
 
-    Neighbouring beams belong together when their ends are closer than ``gap_m``; the last beam's neighbour is the first.
+    Neighbouring beams belong together when their ends are closer than ``gap_m``; the last beam's
+    neighbour is the first.
     """
     points = np.asarray(points, dtype=float).reshape(-1, 2)
     if not len(points):
@@ -87,15 +96,18 @@ class DynamicObjects:
 
     def update(self, points, time_s):
         """
-        Take in the off-map returns (N, 2) of a scan, in a frame that does not move; return the believed tracks.
+        Take in the off-map returns (N, 2) of a scan; return the believed tracks.
 
-        Each blob goes to the nearest track that is still free, nearest pairs first.
+        The returns are in a frame that does not move. Each blob goes to the nearest track that is
+        still free, nearest pairs first.
         """
         settings = self.settings
         found = blobs(np.asarray(points, dtype=float).reshape(-1, 2), settings)
         pairs = sorted(
             (math.dist(track.blob.center, blob.center), i, j)
-            for i, track in enumerate(self._tracks) for j, blob in enumerate(found))
+            for i, track in enumerate(self._tracks)
+            for j, blob in enumerate(found)
+        )
         taken, used = set(), set()
         for distance, i, j in pairs:
             if distance > settings.follow_m:

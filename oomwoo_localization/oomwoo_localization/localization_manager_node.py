@@ -3,6 +3,7 @@ Localization manager in the ROS graph: on ``lost``, asks the relocalizer and act
 
 The policy is :mod:`oomwoo_localization.localization_manager`; this is its adapter.
 """
+
 from dataclasses import dataclass
 import math
 import sys
@@ -10,25 +11,43 @@ import sys
 from geometry_msgs.msg import PoseArray, PoseWithCovarianceStamped
 from nav_msgs.msg import OccupancyGrid
 import numpy as np
+from oomwoo_localization.grids import GridError
+from oomwoo_localization.localization_manager import (
+    Answer,
+    GIVEN_UP,
+    Inputs,
+    LocalizationManager,
+    ManagerSettings,
+    WATCHING,
+)
+from oomwoo_localization.recovery_ros_support import CommandLine, OtherDrivers
+from oomwoo_localization.robot import load_robot
+from oomwoo_localization.ros_support import (
+    ERROR,
+    FrameTree,
+    grid_from_msg,
+    LATCHED_QOS,
+    OK,
+    pose_from_msg,
+    pose_to_msg,
+    run_node,
+    scan_from_msg,
+    seconds,
+    SENSOR_QOS,
+    SuiteNode,
+    twist_msg,
+    WARN,
+)
+from oomwoo_localization.scans import scan_points, ScanError
+from oomwoo_localization.settings import setting
 from oomwoo_localization_msgs.srv import Relocalize
 from rclpy.time import Time
 from sensor_msgs.msg import LaserScan
 from std_msgs.msg import Bool, String
 from std_srvs.srv import Trigger
 
-from oomwoo_localization.grids import GridError
-from oomwoo_localization.localization_manager import (
-    Answer, GIVEN_UP, Inputs, LocalizationManager, ManagerSettings, WATCHING)
-from oomwoo_localization.recovery_ros_support import CommandLine, OtherDrivers
-from oomwoo_localization.robot import load_robot
-from oomwoo_localization.ros_support import (
-    ERROR, FrameTree, grid_from_msg, LATCHED_QOS, OK, pose_from_msg, pose_to_msg, run_node, scan_from_msg, seconds,
-    SENSOR_QOS, SuiteNode, twist_msg, WARN)
-from oomwoo_localization.scans import scan_points, ScanError
-from oomwoo_localization.settings import setting
-
 PERIOD_S = 0.05
-PLANE = np.ix_([0, 1, 5], [0, 1, 5])          # x, y, yaw in a covariance of six
+PLANE = np.ix_([0, 1, 5], [0, 1, 5])  # x, y, yaw in a covariance of six
 ABOVE_FLOOR_M = 0.01
 GOOD_WORDS = ('commit', 'confirmed', 'found')
 
@@ -39,8 +58,12 @@ class ManagerNodeSettings(ManagerSettings):
 
     map_frame: str = setting('map', 'frame of the map', live=False)
     odom_frame: str = setting('odom', 'frame of odometry', live=False)
-    robot_frame: str = setting('base_footprint', 'frame of the body\'s middle on the floor', live=False)
-    stale_s: float = setting(0.5, 'a scan or odometry older than this is not driven by', 's', 0.05, 5.0)
+    robot_frame: str = setting(
+        'base_footprint', "frame of the body's middle on the floor", live=False
+    )
+    stale_s: float = setting(
+        0.5, 'a scan or odometry older than this is not driven by', 's', 0.05, 5.0
+    )
 
 
 class LocalizationManagerNode(SuiteNode):
@@ -52,12 +75,12 @@ class LocalizationManagerNode(SuiteNode):
         self._manager = LocalizationManager(self.settings, load_robot())
         self._map_number, self._asked_map = 0, 0
         self._lost = (None, -math.inf)
-        self._scan = None                     # (points, when)
+        self._scan = None  # (points, when)
         self._mounts = {}
         self._pressed = {'left': False, 'right': False}
         self._felt = self._told = False
         self._answer = self._asked = None
-        self._seeds = []                      # own poses on initialpose
+        self._seeds = []  # own poses on initialpose
         self._said = ''
         self._frames = FrameTree(self)
         self._others, self._wheels = OtherDrivers(self), CommandLine(self)
@@ -65,12 +88,16 @@ class LocalizationManagerNode(SuiteNode):
         self._candidates = self.create_publisher(PoseArray, '~/candidates', LATCHED_QOS)
         self._seed = self.create_publisher(PoseWithCovarianceStamped, 'initialpose', 10)
         self._relocalize = self.create_client(Relocalize, 'global_relocalizer/relocalize')
-        self.create_subscription(PoseWithCovarianceStamped, 'initialpose', self._on_initial_pose, 10)
+        self.create_subscription(
+            PoseWithCovarianceStamped, 'initialpose', self._on_initial_pose, 10
+        )
         self.create_subscription(Bool, 'localization_health/lost', self._on_lost, LATCHED_QOS)
         self.create_subscription(OccupancyGrid, 'map', self._on_map, LATCHED_QOS)
         self.create_subscription(LaserScan, 'scan', self._on_scan, SENSOR_QOS)
         for half in self._pressed:
-            self.create_subscription(Bool, f'bumper/{half}', lambda msg, half=half: self._on_bumper(half, msg.data), 10)
+            self.create_subscription(
+                Bool, f'bumper/{half}', lambda msg, half=half: self._on_bumper(half, msg.data), 10
+            )
         self.create_service(Trigger, '~/retry', self._on_retry)
         self.create_timer(PERIOD_S, self._tick)
         self.set_status(OK, 'waiting for localization_health', WATCHING, 'no_health')
@@ -96,7 +123,9 @@ class LocalizationManagerNode(SuiteNode):
             mount = self._frames.matrix(self.settings.robot_frame, frame) if frame else None
             if mount is None:
                 self.get_logger().warning(
-                    f'topic scan: no transform {self.settings.robot_frame} <- {frame!r}', throttle_duration_sec=5.0)
+                    f'topic scan: no transform {self.settings.robot_frame} <- {frame!r}',
+                    throttle_duration_sec=5.0,
+                )
                 return
             self._mounts[frame] = mount
         try:
@@ -129,10 +158,23 @@ class LocalizationManagerNode(SuiteNode):
         felt, self._felt = self._felt or any(self._pressed.values()), False
         told, self._told = self._told, False
         answer, self._answer = self._answer, None
-        orders = self._manager.step(Inputs(
-            now_s, lost, heard_s, self._pose(settings.map_frame, 1.0), self._pose(settings.odom_frame, settings.stale_s),
-            self._points(now_s), felt, self._relocalize.service_is_ready(), answer, self._others.stand,
-            self._wheels.foreign, told, self._map_number))
+        orders = self._manager.step(
+            Inputs(
+                now_s,
+                lost,
+                heard_s,
+                self._pose(settings.map_frame, 1.0),
+                self._pose(settings.odom_frame, settings.stale_s),
+                self._points(now_s),
+                felt,
+                self._relocalize.service_is_ready(),
+                answer,
+                self._others.stand,
+                self._wheels.foreign,
+                told,
+                self._map_number,
+            )
+        )
         self._others.want(orders.hold, orders.wheels)
         self._wheels.drive(orders.command, twist_msg)
         if orders.seed is not None:
@@ -154,7 +196,10 @@ class LocalizationManagerNode(SuiteNode):
         return found[0]
 
     def _points(self, now_s):
-        if self._scan is None or not 0.0 <= now_s - self._scan[1] + PERIOD_S <= self.settings.stale_s + PERIOD_S:
+        if (
+            self._scan is None
+            or not 0.0 <= now_s - self._scan[1] + PERIOD_S <= self.settings.stale_s + PERIOD_S
+        ):
             return None
         return self._scan[0]
 
@@ -174,11 +219,19 @@ class LocalizationManagerNode(SuiteNode):
         msg = future.result()
         stamp = msg.pose.header.stamp
         self._answer = Answer(
-            msg.success, pose_from_msg(msg.pose.pose.pose),
+            msg.success,
+            pose_from_msg(msg.pose.pose.pose),
             np.array(msg.pose.pose.covariance).reshape(6, 6)[PLANE],
-            tuple(pose_from_msg(pose) for pose in msg.candidates), msg.candidates_complete, msg.reason_code, msg.message,
-            self._frames.pose(self.settings.odom_frame, self.settings.robot_frame, Time.from_msg(stamp)),
-            stamp, self._asked_map)
+            tuple(pose_from_msg(pose) for pose in msg.candidates),
+            msg.candidates_complete,
+            msg.reason_code,
+            msg.message,
+            self._frames.pose(
+                self.settings.odom_frame, self.settings.robot_frame, Time.from_msg(stamp)
+            ),
+            stamp,
+            self._asked_map,
+        )
 
     # -- what the world is told -------------------------------------------------------------
 
@@ -197,7 +250,7 @@ class LocalizationManagerNode(SuiteNode):
         self._actions.publish(String(data=word))
         level = OK if word in GOOD_WORDS else ERROR if orders.state == GIVEN_UP else WARN
         message = f'{word}: {sentence}'
-        if message == self._said:               # the status says nothing twice, the log does
+        if message == self._said:  # the status says nothing twice, the log does
             self.get_logger().info(message)
         self._said = message
         pose = None if orders.seed is None else orders.seed.pose
@@ -205,14 +258,23 @@ class LocalizationManagerNode(SuiteNode):
 
     def _show_candidates(self):
         msg = PoseArray()
-        msg.header.frame_id, msg.header.stamp = self.settings.map_frame, self.get_clock().now().to_msg()
+        msg.header.frame_id, msg.header.stamp = (
+            self.settings.map_frame,
+            self.get_clock().now().to_msg(),
+        )
         msg.poses = [pose_to_msg(pose) for pose in self._manager.candidates()]
         self._candidates.publish(msg)
 
     def _say_watching(self, lost):
         if lost is None:
-            self.set_status(WARN, f'topic {self.resolve_topic_name("localization_health/lost")} is silent: would not '
-                            'notice being lost', WATCHING, 'no_health')
+            self.set_status(
+                WARN,
+                f'topic {self.resolve_topic_name("localization_health/lost")} is silent: would '
+                f'not '
+                'notice being lost',
+                WATCHING,
+                'no_health',
+            )
         elif self._said:
             self.set_status(OK, self._said, WATCHING, self._said.split(':')[0])
         else:

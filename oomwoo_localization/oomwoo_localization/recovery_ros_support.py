@@ -1,17 +1,17 @@
-"""Whoever else drives or trusts the pose, as the localization manager deals with them: stopped first, let go after."""
+"""Whoever else drives or trusts the pose: stopped by the manager first, let go after."""
+
 from collections import deque
 
 from action_msgs.msg import GoalStatus, GoalStatusArray
 from action_msgs.srv import CancelGoal
 from geometry_msgs.msg import Twist
+from oomwoo_localization.ros_support import LATCHED_QOS
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 
-from oomwoo_localization.ros_support import LATCHED_QOS
-
-AGAIN_S = 0.5                 # a request without the wished effect is repeated after this
-QUIET_S = 0.5                 # a base that was last commanded longer ago stands
-REMEMBERED = 64               # own commands that may come back from the topic
+AGAIN_S = 0.5  # a request without the wished effect is repeated after this
+QUIET_S = 0.5  # a base that was last commanded longer ago stands
+REMEMBERED = 64  # own commands that may come back from the topic
 _UNDER_WAY = (GoalStatus.STATUS_ACCEPTED, GoalStatus.STATUS_EXECUTING, GoalStatus.STATUS_CANCELING)
 _CLEANING = ('PLAN', 'GOTO', 'FOLLOW', 'WAITING')
 
@@ -20,14 +20,15 @@ class OtherDrivers:
     """
     The cleaning job, the navigator and the contour follower, each only if it is there.
 
-    :meth:`want` once a step says what is asked of them: ``hold`` pauses the job and cancels goals, since both go by the
-    pose; ``wheels`` switches the follower off, too. What was paused or switched off here is let go again, nothing else.
+    :meth:`want` once a step says what is asked of them: ``hold`` pauses the job and cancels goals,
+    since both go by the pose; ``wheels`` switches the follower off, too. What was paused or
+    switched off here is let go again, nothing else.
     """
 
     def __init__(self, node):
         """Listen for ``node`` to all of them."""
         self._node = node
-        self._job = self._follower = None           # their state words
+        self._job = self._follower = None  # their state words
         self._paused = self._disabled = False
         self._goals = 0
         self._asked_s = {}
@@ -37,7 +38,9 @@ class OtherDrivers:
         self._cancel = node.create_client(CancelGoal, 'navigate_to_pose/_action/cancel_goal')
         node.create_subscription(String, 'clean_manager/state', self._on_job, LATCHED_QOS)
         node.create_subscription(String, 'contour_follower/state', self._on_follower, LATCHED_QOS)
-        node.create_subscription(GoalStatusArray, 'navigate_to_pose/_action/status', self._on_goals, LATCHED_QOS)
+        node.create_subscription(
+            GoalStatusArray, 'navigate_to_pose/_action/status', self._on_goals, LATCHED_QOS
+        )
 
     def _on_job(self, msg):
         self._job = msg.data
@@ -112,7 +115,9 @@ class CommandLine:
     @property
     def foreign(self):
         """Tell whether somebody else has commanded a motion lately."""
-        return self._foreign_s is not None and 0.0 <= self._node.now_s() - self._foreign_s < QUIET_S
+        return (
+            self._foreign_s is not None and 0.0 <= self._node.now_s() - self._foreign_s < QUIET_S
+        )
 
     def drive(self, command, message):
         """Publish a command (m/s, rad/s), None for none; the last one is always zero."""

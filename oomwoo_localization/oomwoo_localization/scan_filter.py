@@ -1,8 +1,8 @@
 """A scan without what is not on the map, for a matcher that should not see it."""
+
 from dataclasses import dataclass
 
 import numpy as np
-
 from oomwoo_localization.settings import setting
 
 
@@ -10,17 +10,25 @@ from oomwoo_localization.settings import setting
 class FilterSettings:
     """What is taken out."""
 
-    static_below: float = setting(0.5, 'a return with less staticness than this is taken out', '', 0.0, 1.0)
+    static_below: float = setting(
+        0.5, 'a return with less staticness than this is taken out', '', 0.0, 1.0
+    )
     least_share: float = setting(
-        0.3, 'a scan of which less than this would be left is passed on whole: that is no obstacle, the robot is lost',
-        '', 0.0, 1.0)
+        0.3,
+        'a scan of which less than this would be left is passed on whole: that is no obstacle, '
+        'the robot is lost',
+        '',
+        0.0,
+        1.0,
+    )
 
 
 def filtered_ranges(ranges, staticness, settings):
     """
-    Return ``(ranges, taken)``: (N,) metres with the off-map returns infinite, and how many these are.
+    Return ``(ranges, taken)``: (N,) metres without off-map returns, and how many.
 
-    ``staticness`` (N,) is 0..1 as ``scan_scored`` has it. Infinite is no return (REP-117), so no wall is made up.
+    ``staticness`` (N,) is 0..1 as ``scan_scored`` has it. Infinite is no return (REP-117), so no
+    wall is made up.
     """
     ranges = np.asarray(ranges, dtype=np.float32)
     staticness = np.asarray(staticness, dtype=float)

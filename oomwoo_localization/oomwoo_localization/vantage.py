@@ -1,28 +1,30 @@
 """
 Where to look from next, when what is seen fits several places of the map; and the way there.
 
-What each candidate pose would see from each spot within reach is read off the map; the spot from which they would see
-the most different things is the one to go to (active localization: Fox, Burgard and Thrun, 1998). Without candidates
-or a map, the way goes to where it is open and the robot has not looked yet.
+What each candidate pose would see from each spot within reach is read off the map; the spot from
+which they would see the most different things is the one to go to (active localization: Fox,
+Burgard and Thrun, 1998). Without candidates or a map, the way goes to where it is open and the
+robot has not looked yet.
 """
+
 from dataclasses import dataclass
 import math
 
 import numpy as np
-
 from oomwoo_localization.frames import compose, inverse, transform_points, wrap_angle
 from oomwoo_localization.grids import floor_distances, OccupancyGrid
 from oomwoo_localization.settings import check_settings, setting
 
-LEAST_POINTS = 30             # with fewer returns one does not drive
+LEAST_POINTS = 30  # with fewer returns one does not drive
 SEEN_WITHIN_RAD = math.radians(15.0)
-LEAST_SEEN = 3                # returns that have to lie about a direction, else it is not known to be open
+LEAST_SEEN = 3  # returns that have to lie about a direction, else it is not known to be open
 PLAN_CELL_M = 0.1
 PLAN_SPARE_M = 0.03
 MOST_SPOTS = 200
-ENOUGH_SHARE = 0.3            # more than this decides no better
-MOST_COMPARED = 4            # candidates whose views are compared
-LONGEST_WEIGHED_M = 0.3       # neighbouring ends farther apart are not of one wall
+SPENT_SHARE = 0.2  # what should have told there, and did not
+ENOUGH_SHARE = 0.3  # more than this decides no better
+MOST_COMPARED = 4  # candidates whose views are compared
+LONGEST_WEIGHED_M = 0.3  # neighbouring ends farther apart are not of one wall
 BEARINGS = np.linspace(-math.pi, math.pi, 48, endpoint=False)
 
 
@@ -32,15 +34,26 @@ class VantageSettings:
 
     step_m: float = setting(1.0, 'length of one drive at most', 'm', 0.1, 3.0)
     least_step_m: float = setting(0.25, 'a shorter drive is not worth it', 'm', 0.05, 1.0)
-    reach_m: float = setting(6.0, 'spots farther than this along the floor are not thought of', 'm', 0.5, 30.0)
+    reach_m: float = setting(
+        10.0, 'spots farther than this along the floor are not thought of', 'm', 0.5, 30.0
+    )
     drive_speed: float = setting(0.2, 'speed while driving to another view', 'm/s', 0.02, 0.5)
     turn_speed: float = setting(1.2, 'turn rate while doing so', 'rad/s', 0.1, 2.5)
-    body_margin_m: float = setting(0.05, 'room that is left beside and before the body', 'm', 0.0, 0.5)
+    body_margin_m: float = setting(
+        0.05, 'room that is left beside and before the body', 'm', 0.0, 0.5
+    )
     drive_s: float = setting(20.0, 'a drive is ended after this time', 's', 1.0, 120.0)
     back_off_m: float = setting(0.08, 'way back after touching something', 'm', 0.0, 0.3)
     telling_share: float = setting(
-        0.1, 'share of what is seen that must tell candidates apart for a spot to be worth driving to', '', 0.01, 1.0)
-    differ_m: float = setting(0.15, 'what lies farther than this from every wall, or behind one, tells', 'm', 0.02, 2.0)
+        0.15,
+        'share of what is seen that must tell candidates apart for a spot to be worth driving to',
+        '',
+        0.01,
+        1.0,
+    )
+    differ_m: float = setting(
+        0.15, 'what lies farther than this from every wall, or behind one, tells', 'm', 0.02, 2.0
+    )
 
 
 @dataclass(frozen=True)
@@ -48,8 +61,9 @@ class Way:
     """
     A straight drive.
 
-    ``heading`` rad in odom, ``length_m``; ``gain`` is the share of what is seen that tells the candidates apart where
-    it leads to in the end, NaN when that is not known, and ``target_m`` how far that is.
+    ``heading`` rad in odom, ``length_m``; ``gain`` is the share of what is seen that tells the
+    candidates apart where it leads to in the end, NaN when that is not known, and ``target_m`` how
+    far that is.
     """
 
     heading: float
@@ -62,14 +76,15 @@ def open_ways(points, headings, half_width_m):
     """
     Return (H,) metres that a disk at the origin can go in each heading until it touches a point.
 
-    ``points`` (N, 2) in the robot's frame, ``headings`` (H,) rad, ``half_width_m`` the disk's radius. Infinite where
-    nothing is in the way, zero where too few returns lie about the heading to know.
+    ``points`` (N, 2) in the robot's frame, ``headings`` (H,) rad, ``half_width_m`` the disk's
+    radius. Infinite where nothing is in the way, zero where too few returns lie about the heading
+    to know.
     """
     points = np.asarray(points, dtype=float).reshape(-1, 2)
     headings = np.asarray(headings, dtype=float)
     along = np.cos(headings)[:, None] * points[:, 0] + np.sin(headings)[:, None] * points[:, 1]
     across = np.cos(headings)[:, None] * points[:, 1] - np.sin(headings)[:, None] * points[:, 0]
-    inside = np.sqrt(np.maximum(half_width_m ** 2 - across ** 2, 0.0))
+    inside = np.sqrt(np.maximum(half_width_m**2 - across**2, 0.0))
     blocked = (np.abs(across) < half_width_m) & (along > 0.0)
     free = np.where(blocked, np.maximum(along - inside, 0.0), np.inf).min(axis=1, initial=np.inf)
     bearings = np.arctan2(points[:, 1], points[:, 0])
@@ -79,9 +94,10 @@ def open_ways(points, headings, half_width_m):
 
 def predicted_ranges(grid, poses, bearings=BEARINGS, range_max=12.0):
     """
-    Return (P, B) ranges that a scanner at ``poses`` (P, 3) would see in the map, by sphere tracing.
+    Return (P, B) ranges that a scanner at ``poses`` (P, 3) would see in the map.
 
-    ``range_max`` where nothing is met (Hart, 1996: each step goes as far as the nearest obstacle is away).
+    By sphere tracing (Hart, 1996): each step goes as far as the nearest obstacle is away.
+    ``range_max`` where nothing is met.
     """
     poses = np.asarray(poses, dtype=float).reshape(-1, 3)
     angles = poses[:, 2, None] + bearings[None, :]
@@ -102,39 +118,40 @@ def predicted_ranges(grid, poses, bearings=BEARINGS, range_max=12.0):
 
 def telling(grid, candidates, spots, differ_m):
     """
-    Return (S,) shares 0..1 of what is seen that speaks against the other candidates.
+    Return (K, K, S) shares 0..1: of what candidate i would see, how much cannot be where j is.
 
-    ``candidates`` (K, 3) poses in the map, ``spots`` (S, 3) poses relative to each of them. What one would see from a spot
-    speaks against another where it ends away from every wall there, or has passed through one; walls
-    count by their length, as in the search. Mean over all ordered pairs.
+    ``candidates`` (K, 3) poses in the map, ``spots`` (S, 3) poses relative to each of them. What
+    ends away from every wall there cannot be; what only passes through one can, since furniture
+    is moved. Walls count by their length, as in the search.
     """
-    candidates = np.asarray(candidates, dtype=float)
+    candidates = np.asarray(candidates, dtype=float).reshape(-1, 3)
     spots = np.asarray(spots, dtype=float).reshape(-1, 3)
-    if len(candidates) < 2:
-        return np.zeros(len(spots))
+    shares = np.zeros((len(candidates), len(candidates), len(spots)))
     poses = [np.array([compose(candidate, spot) for spot in spots]) for candidate in candidates]
-    seen = [predicted_ranges(grid, at) for at in poses]
-    shares = []
-    for i, ranges in enumerate(seen):
+    for i, mine in enumerate(poses):
+        ranges = predicted_ranges(grid, mine)
         ends = ranges[..., None] * np.stack([np.cos(BEARINGS), np.sin(BEARINGS)], axis=-1)
-        lengths = np.minimum(np.linalg.norm(np.roll(ends, -1, axis=1) - ends, axis=-1), LONGEST_WEIGHED_M)
+        lengths = np.linalg.norm(np.roll(ends, -1, axis=1) - ends, axis=-1)
+        lengths = np.minimum(lengths, LONGEST_WEIGHED_M)
+        total = np.maximum(lengths.sum(axis=1), 1e-6)
         for j, at in enumerate(poses):
             if i == j:
                 continue
             c, s = np.cos(at[:, 2, None]), np.sin(at[:, 2, None])
-            placed = np.stack([at[:, 0, None] + c * ends[..., 0] - s * ends[..., 1],
-                               at[:, 1, None] + s * ends[..., 0] + c * ends[..., 1]], axis=-1)
-            away = grid.lookup(grid.obstacle_distance, placed.reshape(-1, 2), outside=np.inf).reshape(ranges.shape)
-            against = (away > differ_m) | (ranges > seen[j] + differ_m)
-            shares.append((against * lengths).sum(axis=1) / np.maximum(lengths.sum(axis=1), 1e-6))
-    return np.mean(shares, axis=0)
+            x = at[:, 0, None] + c * ends[..., 0] - s * ends[..., 1]
+            y = at[:, 1, None] + s * ends[..., 0] + c * ends[..., 1]
+            placed = np.stack([x.ravel(), y.ravel()], axis=1)
+            away = grid.lookup(grid.obstacle_distance, placed, outside=np.inf)
+            off = away.reshape(ranges.shape) > differ_m
+            shares[i, j] = (off * lengths).sum(axis=1) / total
+    return shares
 
 
 class VantagePlanner:
     """Chooses the next drive; keeps the target while the candidates stay."""
 
     def __init__(self, settings=None, robot=None, grid=None):
-        """``robot`` gives the body's radius; ``grid`` is the map, without which ways are chosen by openness."""
+        """``robot`` gives the radius; without a map, ``grid``, ways are chosen by openness."""
         self.settings = check_settings(settings or VantageSettings())
         self._radius = robot.body.radius if robot else 0.175
         self._grid = grid
@@ -144,15 +161,16 @@ class VantagePlanner:
         """
         Return the :class:`Way` to go next, or None when there is none.
 
-        ``points`` (N, 2) of the scan in the robot's frame, ``odom`` its pose (3,) there, ``candidates`` poses (3,) in
-        the map where it may be now, ``visited`` (V, 2) places in odom from which it has looked. Raises
-        :class:`NothingToTell` when the map shows that the candidates look alike from everywhere within reach.
+        ``points`` (N, 2) of the scan in the robot's frame, ``odom`` its pose (3,) there,
+        ``candidates`` poses (3,) in the map where it may be now, ``visited`` (V, 2) places in odom
+        from which it has looked. Raises :class:`NothingToTell` when the map shows that the
+        candidates look alike from everywhere within reach.
         """
         headings = np.radians(np.arange(-180.0, 180.0, 5.0))
         if len(points) < LEAST_POINTS:
             return None
         settings = self.settings
-        # Planned with more room than is driven with, so that noise in a point does not end the drive.
+        # More room than is driven with, so that noise in a point does not end the drive.
         free = open_ways(points, headings, self._radius + settings.body_margin_m + PLAN_SPARE_M)
         lengths = np.minimum(free - settings.body_margin_m, settings.step_m)
         able = lengths >= settings.least_step_m
@@ -167,7 +185,9 @@ class VantagePlanner:
         left = np.full(len(headings), np.inf)
         reach = lengths.copy()
         for share in (1.0, 0.6):
-            ends = np.stack([np.cos(headings), np.sin(headings)], axis=1) * (share * lengths)[:, None]
+            ends = (
+                np.stack([np.cos(headings), np.sin(headings)], axis=1) * (share * lengths)[:, None]
+            )
             here = self._coarse.lookup(field, transform_points(base, ends), outside=np.inf)
             better = (here < left - 1e-9) & (share * lengths >= settings.least_step_m)
             left[better], reach[better] = here[better], share * lengths[better]
@@ -176,16 +196,34 @@ class VantagePlanner:
         best = int(np.argmin(left + 0.05 * np.abs(headings)))
         return Way(float(wrap_angle(odom[2] + headings[best])), float(reach[best]), gain, target_m)
 
+    def _gains(self, candidates, spots, odom, visited):
+        """
+        Return (S,) what each spot tells at most.
+
+        A candidate that would have been told from another at a place that was visited, and was
+        not, has nothing more to show against that one.
+        """
+        planar = np.column_stack([spots, np.zeros(len(spots))])
+        shares = telling(self._grid, candidates, planar, self.settings.differ_m)
+        if len(visited):
+            there = transform_points(inverse(odom), np.reshape(visited, (-1, 2)))
+            planar = np.column_stack([there, np.zeros(len(there))])
+            seen = telling(self._grid, candidates, planar, self.settings.differ_m)
+            shares[seen.max(axis=2) >= SPENT_SHARE] = 0.0
+        return shares.max(axis=(0, 1))
+
     def _open_way(self, headings, lengths, free, odom, visited):
         """Return the way that leads away from where the robot has looked, and into the open."""
         ends = np.stack([np.cos(headings), np.sin(headings)], axis=1) * lengths[:, None]
         places = np.array([odom[:2], *visited]).reshape(-1, 2)
-        apart = np.hypot(*(transform_points(odom, ends)[:, None] - places[None]).transpose(2, 0, 1)).min(axis=1)
+        apart = np.hypot(
+            *(transform_points(odom, ends)[:, None] - places[None]).transpose(2, 0, 1)
+        ).min(axis=1)
         best = int(np.argmax(apart + 0.1 * np.minimum(free, 5.0) - 0.05 * np.abs(headings)))
         return Way(float(wrap_angle(odom[2] + headings[best])), float(lengths[best]))
 
     def _target(self, odom, candidates, visited):
-        """Return ``(field, gain, metres)``: floor distances to the most telling spot, in the first candidate's map."""
+        """Return floor distances to the most telling spot, what it tells, how far it is."""
         if self._grid is None or len(candidates) < 2:
             return None
         coarse, base = self._coarse, np.asarray(candidates[0], dtype=float)
@@ -194,28 +232,29 @@ class VantagePlanner:
         start = np.rint(coarse.points_to_cells([base[:2]])).astype(int)
         if not inside(start[0], coarse.shape):
             return None
-        passable[max(0, start[0, 0] - 1):start[0, 0] + 2, max(0, start[0, 1] - 1):start[0, 1] + 2] = True
+        row, column = start[0]
+        passable[max(0, row - 1):row + 2, max(0, column - 1):column + 2] = True
         away = floor_distances(passable, coarse.resolution, start)
         cells = np.argwhere(np.isfinite(away) & (away <= self.settings.reach_m) & (away > 0.0))
         if not len(cells):
             return None
         cells = cells[np.unique(np.linspace(0, len(cells) - 1, MOST_SPOTS).astype(int))]
         spots = transform_points(inverse(base), coarse.cells_to_points(cells))
-        for other in candidates[1:]:        # where one of them could not stand, the drive would not get there
-            stands = coarse.lookup(passable.astype(float), transform_points(other, spots), outside=0.0) > 0.5
+        for other in candidates[
+            1:
+        ]:  # where one of them could not stand, the drive would not get there
+            stands = (
+                coarse.lookup(passable.astype(float), transform_points(other, spots), outside=0.0)
+                > 0.5
+            )
             if stands.any():
                 cells, spots = cells[stands], spots[stands]
-        places = transform_points(base, spots)
-        gains = telling(self._grid, candidates[:MOST_COMPARED], np.column_stack([spots, np.zeros(len(spots))]),
-                        self.settings.differ_m)
-        old = transform_points(base, transform_points(inverse(odom), np.reshape(visited, (-1, 2)))) if len(
-            visited) else np.zeros((0, 2))
-        for place in old:               # where one has looked, one has seen what there is to see
-            gains[np.hypot(*(places - place).T) < 0.3] = 0.0
+        gains = self._gains(candidates[:MOST_COMPARED], spots, odom, visited)
         if gains.max() < self.settings.telling_share:
             raise NothingToTell(
                 'the candidates look alike in the map from everywhere within '
-                f'{self.settings.reach_m:.0f} m, so driving cannot decide')
+                f'{self.settings.reach_m:.0f} m that was not looked at, so driving cannot decide'
+            )
         lengths = away[tuple(cells.T)]
         # A telling spot nearby beats one that tells a little more far off.
         best = int(np.argmax(np.minimum(gains, ENOUGH_SHARE) / (1.0 + 0.3 * lengths)))
@@ -235,13 +274,13 @@ def inside(cell, shape):
 
 
 def coarser(grid, cell_m):
-    """Return the map in cells of about ``cell_m``: occupied where any part is, free where all of it is."""
+    """Return the map in larger cells: occupied where any part is, free where all is."""
     factor = max(1, round(cell_m / grid.resolution))
     if factor == 1:
         return grid
     rows, columns = (math.ceil(n / factor) * factor for n in grid.shape)
     cells = np.full((rows, columns), -1, dtype=np.int8)
-    cells[:grid.shape[0], :grid.shape[1]] = grid.cells
+    cells[: grid.shape[0], : grid.shape[1]] = grid.cells
     blocks = cells.reshape(rows // factor, factor, columns // factor, factor)
     highest, lowest = blocks.max(axis=(1, 3)), blocks.min(axis=(1, 3))
     merged = np.where((lowest < 0) & (highest < 65), -1, highest).astype(np.int8)
@@ -250,7 +289,7 @@ def coarser(grid, cell_m):
 
 @dataclass(frozen=True)
 class DriveStep:
-    """A command, m/s and rad/s; ``done`` with a ``reason``: arrived, blocked, bumped, late, blind."""
+    """A command; ``done`` with a ``reason``: arrived, blocked, bumped, late, blind."""
 
     linear: float
     angular: float
@@ -262,7 +301,7 @@ STAND = DriveStep(0.0, 0.0)
 
 
 class VantageDrive:
-    """Turns to a heading and drives a length, guarded by scan and bumper; step it with every scan or odometry."""
+    """Turns to a heading and drives a length, guarded by scan and bumper."""
 
     def __init__(self, way, odom, time_s, settings, body_radius_m):
         """Begin the drive of ``way`` at ``odom`` (3,)."""
@@ -276,7 +315,8 @@ class VantageDrive:
         """
         Return the :class:`DriveStep`.
 
-        ``odom`` (3,) now, ``points`` (N, 2) of the latest scan in the robot's frame or None when that is stale.
+        ``odom`` (3,) now, ``points`` (N, 2) of the latest scan in the robot's frame or None when
+        that is stale.
         """
         settings, odom = self._settings, np.asarray(odom, dtype=float)
         if time_s - self._began_s > settings.drive_s:
@@ -287,7 +327,9 @@ class VantageDrive:
             return self._back_off(odom, points)
         error = wrap_angle(self._way.heading - odom[2])
         if self._turning and abs(error) > math.radians(2.0):
-            return DriveStep(0.0, float(np.clip(3.0 * error, -settings.turn_speed, settings.turn_speed)))
+            return DriveStep(
+                0.0, float(np.clip(3.0 * error, -settings.turn_speed, settings.turn_speed))
+            )
         self._turning = False
         gone = math.hypot(*(odom - self._from)[:2])
         left = self._way.length_m - gone
@@ -303,7 +345,9 @@ class VantageDrive:
         if self._bumped_at is None:
             self._bumped_at = odom.copy()
         gone = math.hypot(*(odom - self._bumped_at)[:2])
-        behind = float(open_ways(points, [math.pi], self._half_width - self._settings.body_margin_m)[0])
+        behind = float(
+            open_ways(points, [math.pi], self._half_width - self._settings.body_margin_m)[0]
+        )
         if gone >= self._settings.back_off_m or behind < 0.03:
             return DriveStep(0.0, 0.0, True, 'bumped')
         return DriveStep(-0.08, 0.0)

@@ -1,7 +1,9 @@
-"""Blobs of what is not on the map, and the scan without it: clustering, persistence, numbers, bad input."""
+"""Blobs of what is not on the map, and the scan without it."""
+
 import math
 
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 import numpy as np
 from oomwoo_localization.dynamic_objects import blobs, clusters, DynamicObjects, DynamicSettings
 from oomwoo_localization.scan_filter import filtered_ranges, FilterSettings
@@ -31,7 +33,7 @@ def test_every_point_is_in_one_cluster_and_gaps_part_them(count, gap):
 
 
 def test_a_blob_has_the_middle_and_the_size_of_its_returns():
-    found, = blobs(disk(2.0, 1.0, 0.2), DynamicSettings())
+    (found,) = blobs(disk(2.0, 1.0, 0.2), DynamicSettings())
     np.testing.assert_allclose(found.center, (2.0, 1.1), atol=1e-9)
     assert found.radius == pytest.approx(math.hypot(0.2, 0.1), abs=0.01) and found.returns == 9
     assert blobs(disk(2.0, 1.0, count=2), DynamicSettings()) == []
@@ -43,8 +45,9 @@ def test_only_what_persists_is_believed_and_it_keeps_its_number_while_it_moves()
     assert objects.update(np.zeros((0, 2)), 0.1) == [], 'a single frame is no thing'
     seen = []
     for tick in range(2, 20):
-        seen.append(objects.update(
-            np.vstack([disk(1.0 + 0.02 * tick, 0.0), disk(-2.0, 1.0)]), tick / 10))
+        seen.append(
+            objects.update(np.vstack([disk(1.0 + 0.02 * tick, 0.0), disk(-2.0, 1.0)]), tick / 10)
+        )
     assert [len(tracks) for tracks in seen[:4]] == [0, 0, 0, 1]
     assert len(seen[-1]) == 2
     assert len({track.number for track in seen[-1]}) == 2

@@ -1,4 +1,5 @@
-"""The policy, stepped by hand: commit, confirm, retract, keep candidates, drive, give up, and what interrupts it."""
+"""The policy, stepped by hand: commit, confirm, retract, drive, give up, interruptions."""
+
 import math
 
 import numpy as np
@@ -46,7 +47,8 @@ class World:
         if self.shown['lost'] is not None:
             self.health_s = self.time_s
         orders = self.manager.step(
-            Inputs(self.time_s, health_s=self.health_s, **{**self.shown, **once}))
+            Inputs(self.time_s, health_s=self.health_s, **{**self.shown, **once})
+        )
         self.words += [word for word, _ in orders.actions]
         self.asks += orders.ask
         if orders.seed is not None:
@@ -56,7 +58,8 @@ class World:
             self.commands.append(orders.command)
             if self.shown['odom'] is not None:
                 self.shown['odom'] = compose(
-                    self.shown['odom'], (linear * STEP_S, 0.0, angular * STEP_S))
+                    self.shown['odom'], (linear * STEP_S, 0.0, angular * STEP_S)
+                )
         return orders
 
     def until(self, state, seconds=30.0):
@@ -83,9 +86,17 @@ class World:
 
     def answer(self, **fields):
         """Give an answer about where the robot is now."""
-        return self.step(answer=Answer(
-            **{'accepted': False, 'odom': self.shown['odom'], 'map_number': 0, 'stamp': 'then',
-               **fields}))
+        return self.step(
+            answer=Answer(
+                **{
+                    'accepted': False,
+                    'odom': self.shown['odom'],
+                    'map_number': 0,
+                    'stamp': 'then',
+                    **fields,
+                }
+            )
+        )
 
     def ambiguous(self, *candidates, complete=True):
         """Answer that several poses fit."""
@@ -167,7 +178,7 @@ def test_silent_health_starts_nothing():
 
 
 def test_two_places_with_one_survivor_decide():
-    """A fits at both places; B only at the first, C only at the second: it is A, wherever the scan ranks it."""
+    """A fits at both places, B only at the first, C only at the second: it is A."""
     world = World()
     world.lose()
     orders = world.ambiguous(TWIN, TRUE)

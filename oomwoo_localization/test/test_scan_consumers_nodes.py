@@ -1,4 +1,5 @@
 """Filter and detector over DDS, from one scored scan to a filtered one and a marker."""
+
 import math
 
 from geometry_msgs.msg import TransformStamped
@@ -27,15 +28,21 @@ class Scene(Node):
         self.out = self.create_publisher(LaserScan, 'localization_health/scan_scored', SENSOR_QOS)
         self.create_subscription(LaserScan, 'scan_filtered', self.filtered.append, SENSOR_QOS)
         self.create_subscription(
-            MarkerArray, 'dynamic_object_detector/markers', self.markers.append, 10)
+            MarkerArray, 'dynamic_object_detector/markers', self.markers.append, 10
+        )
         self.static = StaticTransformBroadcaster(self)
         frames = []
-        for parent, child, x, y, yaw in (('map', 'base_footprint', 2.0, 1.0, math.pi / 2),
-                                         ('base_footprint', 'laser', 0.1, 0.0, math.pi)):
+        for parent, child, x, y, yaw in (
+            ('map', 'base_footprint', 2.0, 1.0, math.pi / 2),
+            ('base_footprint', 'laser', 0.1, 0.0, math.pi),
+        ):
             msg = TransformStamped(child_frame_id=child)
             msg.header.frame_id = parent
             msg.transform.translation.x, msg.transform.translation.y = x, y
-            msg.transform.rotation.z, msg.transform.rotation.w = math.sin(yaw / 2), math.cos(yaw / 2)
+            msg.transform.rotation.z, msg.transform.rotation.w = (
+                math.sin(yaw / 2),
+                math.cos(yaw / 2),
+            )
             frames.append(msg)
         self.static.sendTransform(frames)
 
@@ -43,9 +50,14 @@ class Scene(Node):
         """Publish a scan: all 3 m, a thing at 1 m that is not on the map."""
         ranges, static = np.full(BEAMS, 3.0), np.ones(BEAMS)
         ranges[THING], static[THING] = 1.0, 0.0
-        msg = LaserScan(angle_min=-math.pi, angle_increment=2 * math.pi / BEAMS, range_min=0.05,
-                        range_max=8.0, ranges=ranges.tolist(),
-                        intensities=static.tolist() if intensities is None else intensities)
+        msg = LaserScan(
+            angle_min=-math.pi,
+            angle_increment=2 * math.pi / BEAMS,
+            range_min=0.05,
+            range_max=8.0,
+            ranges=ranges.tolist(),
+            intensities=static.tolist() if intensities is None else intensities,
+        )
         msg.header.frame_id, msg.header.stamp = 'laser', self.get_clock().now().to_msg()
         self.out.publish(msg)
 

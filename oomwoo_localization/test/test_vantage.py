@@ -1,8 +1,12 @@
-"""Open ways against geometry, predicted ranges against a drawn room, and the way to where it can be told."""
+"""Open ways, predicted ranges, and the way to where it can be told."""
+
 import math
 
-from hypothesis import given, settings as hypothesis_settings, strategies as st
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
 import numpy as np
+from oomwoo_localization import vantage
 from oomwoo_localization.frames import compose, inverse
 from oomwoo_localization.grids import OccupancyGrid
 from oomwoo_localization.vantage import (
@@ -31,11 +35,15 @@ def ring(radius, count=180):
 @given(st.floats(0.4, 3.0), st.floats(-3.0, 3.0), st.floats(0.1, 0.3))
 @hypothesis_settings(max_examples=60)
 def test_the_disk_touches_where_it_says(distance, bearing, half_width):
-    """Moved as far as it is said to be free, the disk touches the nearest point and none is inside."""
+    """Moved that far, the disk touches the nearest point and none is inside."""
     rng = np.random.default_rng(round(distance * 1e6))
     points = np.vstack([ring(3.5), rng.uniform(-3, 3, (20, 2))])
-    points = np.vstack([points[np.hypot(*points.T) > half_width + 0.01],
-                        distance * np.array([[math.cos(bearing), math.sin(bearing)]])])
+    points = np.vstack(
+        [
+            points[np.hypot(*points.T) > half_width + 0.01],
+            distance * np.array([[math.cos(bearing), math.sin(bearing)]]),
+        ]
+    )
     free = open_ways(points, [bearing], half_width)[0]
     end = free * np.array([math.cos(bearing), math.sin(bearing)])
     gaps = np.hypot(*(points - end).T)
@@ -44,7 +52,7 @@ def test_the_disk_touches_where_it_says(distance, bearing, half_width):
 
 
 def test_where_nothing_is_seen_is_not_open():
-    points = ring(2.0)[90:]                       # the right half is blind
+    points = ring(2.0)[90:]  # the right half is blind
     free = open_ways(points, [-math.pi / 2, math.pi / 2], RADIUS)
     assert free[0] == 0.0 and free[1] == pytest.approx(2.0 - RADIUS, abs=0.01)
 
@@ -61,17 +69,25 @@ def test_predicted_ranges_are_those_of_small_steps():
 
 def twin_map():
     """Return a map, the same after half a turn but for a crate in one corner behind a wall."""
-    return room((-1.5, 0.7, 0.1, 2.6), (1.5, -0.7, 0.1, 2.6), (-2.5, 1.4, 0.5, 0.5),
-                width=6.0, depth=4.0, origin=(-3.0, -2.0, 0.0))
+    return room(
+        (-1.5, 0.7, 0.1, 2.6),
+        (1.5, -0.7, 0.1, 2.6),
+        (-2.4, 1.3, 0.8, 1.0),
+        width=6.0,
+        depth=4.0,
+        origin=(-3.0, -2.0, 0.0),
+    )
 
 
 def test_only_what_is_seen_from_there_tells_candidates_apart():
     grid = twin_map()
     here, twin = np.array([0.3, 0.5, 0.0]), np.array([-0.3, -0.5, math.pi])
     behind = compose(inverse(here), (-2.2, 0.4, 0.0))
-    still, there = telling(grid, [here, twin], [np.zeros(3), behind], 0.15)
-    assert still < 0.02 and there > 0.1
-    assert telling(grid, [here], [behind], 0.15)[0] == 0.0
+    shares = telling(grid, [here, twin], [np.zeros(3), behind], 0.15)
+    assert shares[:, :, 0].max() < 0.02, 'here they look alike'
+    assert shares[0, 1, 1] > 0.1, 'the crate cannot be in the other bay'
+    assert shares[1, 0, 1] < 0.05, 'but where none is seen, it may be gone'
+    assert telling(grid, [here], [behind], 0.15).max() == 0.0
 
 
 def test_the_way_leads_to_where_it_can_be_told():
@@ -82,26 +98,46 @@ def test_the_way_leads_to_where_it_can_be_told():
     correction = compose(here, inverse(odom))
     for _ in range(10):
         at = compose(correction, odom)
-        if telling(grid, [at, compose(compose(twin, inverse([7.0, 7.0, 1.0])), odom)],
-                   [np.zeros(3)], 0.15)[0] > 0.1:
+        other = compose(compose(twin, inverse([7.0, 7.0, 1.0])), odom)
+        if telling(grid, [at, other], [np.zeros(3)], 0.15).max() > 0.15:
             break
         bearings = np.linspace(-math.pi, math.pi, 180, endpoint=False)
         ranges = scan_ranges(grid, at, bearings, 12.0)
         points = ranges[:, None] * np.stack([np.cos(bearings), np.sin(bearings)], axis=1)
-        way = planner.plan(points, odom, [at, compose(compose(twin, inverse([7.0, 7.0, 1.0])), odom)])
-        assert 0.25 <= way.length_m <= 1.0 and way.gain > 0.1
+        way = planner.plan(points, odom, [at, other])
+        assert 0.25 <= way.length_m <= 1.0 and way.gain > 0.15
         total += way.length_m
-        odom = np.array([odom[0] + way.length_m * math.cos(way.heading),
-                         odom[1] + way.length_m * math.sin(way.heading), way.heading])
+        odom = np.array(
+            [
+                odom[0] + way.length_m * math.cos(way.heading),
+                odom[1] + way.length_m * math.sin(way.heading),
+                way.heading,
+            ]
+        )
         assert grid.lookup(grid.obstacle_distance, [compose(correction, odom)[:2]])[0] > RADIUS
     else:
         pytest.fail('never got there')
     assert total < 6.0
 
 
+def test_where_a_candidate_should_have_shown_itself_it_has_nothing_more_to_show(monkeypatch):
+    monkeypatch.setattr(vantage, 'SPENT_SHARE', 0.12)
+    grid = twin_map()
+    here, twin = np.array([-2.2, 0.4, 0.0]), np.array([2.2, -0.4, math.pi])
+    planner = VantagePlanner(VantageSettings(), None, grid)
+    spots = np.zeros((1, 2))
+    assert planner._gains([here, twin], spots, np.zeros(3), ())[0] > 0.12
+    assert planner._gains([here, twin], spots, np.zeros(3), [(0.0, 0.0)])[0] < 0.05
+
+
 def test_a_map_that_is_the_same_after_half_a_turn_is_not_driven_in():
-    grid = room((1.0, 0.8, 0.4, 0.4), (-1.0, -0.8, 0.4, 0.4), width=5.0, depth=4.0,
-                origin=(-2.5, -2.0, 0.0))
+    grid = room(
+        (1.0, 0.8, 0.4, 0.4),
+        (-1.0, -0.8, 0.4, 0.4),
+        width=5.0,
+        depth=4.0,
+        origin=(-2.5, -2.0, 0.0),
+    )
     here = np.array([0.4, 0.2, 0.3])
     twin = compose((0.0, 0.0, math.pi), here)
     with pytest.raises(NothingToTell, match='look alike'):
@@ -143,7 +179,9 @@ def test_a_drive_turns_first_and_ends_where_it_should():
     assert step.reason == 'arrived' and (step.linear, step.angular) == (0.0, 0.0)
     turning = np.hypot(*path[:, :2].T) < 1e-9
     assert abs(path[turning][-1, 2] - 2.0) < math.radians(4.0)
-    np.testing.assert_allclose(path[-1, :2], 0.8 * np.array([math.cos(2.0), math.sin(2.0)]), atol=0.03)
+    np.testing.assert_allclose(
+        path[-1, :2], 0.8 * np.array([math.cos(2.0), math.sin(2.0)]), atol=0.03
+    )
 
 
 def test_a_drive_ends_before_what_was_not_there():

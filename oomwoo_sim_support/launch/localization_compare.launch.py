@@ -1,4 +1,5 @@
-"""Localizers side by side, each with a meter: AMCL against scan matching, where both are installed."""
+"""AMCL beside scan matching, each with a meter, where both are installed."""
+
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction
 from launch.substitutions import LaunchConfiguration
@@ -18,21 +19,33 @@ def _start(context):
         *(LogInfo(msg=note) for note in (*notes, line)),
         scene.map_server(value, map_file),
         *scene.localizer_nodes(localizer, value, map_file),
-        scene.error_meter('loc_err_slam', value)]
+        scene.error_meter('loc_err_slam', value),
+    ]
     lacking = [package for package in scene.LOCALIZERS['amcl'] if not installed(package)]
     if lacking:
-        actions.append(LogInfo(
-            msg=f'compare: {lacking[0]} is not installed, so {localizer} is measured alone, on '
-                'loc_err_slam/pos_err_m and yaw_err_deg'))
+        actions.append(
+            LogInfo(
+                msg=f'compare: {lacking[0]} is not installed, so {localizer} is measured alone, '
+                f'on '
+                'loc_err_slam/pos_err_m and yaw_err_deg'
+            )
+        )
     else:
-        actions += [*scene.localizer_nodes('amcl', value, map_file, broadcast=False),
-                    scene.error_meter('loc_err_amcl', value, 'amcl_pose')]
+        actions += [
+            *scene.localizer_nodes('amcl', value, map_file, broadcast=False),
+            scene.error_meter('loc_err_amcl', value, 'amcl_pose'),
+        ]
     return [*actions, *scene.viewer(value)]
 
 
 def generate_launch_description():
     """Declare the arguments and start the comparison."""
-    return LaunchDescription([
-        *(DeclareLaunchArgument(name, default_value=default, description=text)
-          for name, default, text in ARGUMENTS),
-        OpaqueFunction(function=_start)])
+    return LaunchDescription(
+        [
+            *(
+                DeclareLaunchArgument(name, default_value=default, description=text)
+                for name, default, text in ARGUMENTS
+            ),
+            OpaqueFunction(function=_start),
+        ]
+    )

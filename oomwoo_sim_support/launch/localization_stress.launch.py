@@ -1,4 +1,5 @@
-"""Everyday localizer with a meter and the scan's score, to see what an unmapped obstacle does to it."""
+"""Everyday localizer with a meter, to see what an unmapped obstacle does to it."""
+
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction
 from launch.substitutions import LaunchConfiguration
@@ -26,12 +27,18 @@ def _start(context):
         scene.ours('scan_filter', value, package='oomwoo_localization'),
         scene.ours('dynamic_object_detector', value, package='oomwoo_localization'),
         scene.error_meter('loc_err_slam', value),
-        *scene.viewer(value)]
+        *scene.viewer(value),
+    ]
 
 
 def generate_launch_description():
     """Declare the arguments and start the scene."""
-    return LaunchDescription([
-        *(DeclareLaunchArgument(name, default_value=default, description=text)
-          for name, default, text in ARGUMENTS),
-        OpaqueFunction(function=_start)])
+    return LaunchDescription(
+        [
+            *(
+                DeclareLaunchArgument(name, default_value=default, description=text)
+                for name, default, text in ARGUMENTS
+            ),
+            OpaqueFunction(function=_start),
+        ]
+    )

@@ -1,4 +1,5 @@
 """Put a wall that no map has into the running simulator."""
+
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, EmitEvent, OpaqueFunction, RegisterEventHandler
 from launch.event_handlers import OnProcessExit
@@ -28,16 +29,27 @@ def _start(context):
     parameters = {name: number(name, value[name]) for name, _, _ in NUMBERS}
     parameters |= {'entity': value['name'], 'remove': is_true('remove', value['remove'])}
     node = Node(
-        package='oomwoo_sim_support', executable='spawn_obstacle', name='spawn_obstacle',
-        namespace=value['namespace'], output='screen', parameters=[parameters])
+        package='oomwoo_sim_support',
+        executable='spawn_obstacle',
+        name='spawn_obstacle',
+        namespace=value['namespace'],
+        output='screen',
+        parameters=[parameters],
+    )
     ended = OnProcessExit(
-        target_action=node, on_exit=[EmitEvent(event=Shutdown(reason='asked the simulator'))])
+        target_action=node, on_exit=[EmitEvent(event=Shutdown(reason='asked the simulator'))]
+    )
     return [node, RegisterEventHandler(ended)]
 
 
 def generate_launch_description():
     """Declare the arguments and spawn."""
-    return LaunchDescription([
-        *(DeclareLaunchArgument(name, default_value=default, description=text)
-          for name, default, text in ARGUMENTS),
-        OpaqueFunction(function=_start)])
+    return LaunchDescription(
+        [
+            *(
+                DeclareLaunchArgument(name, default_value=default, description=text)
+                for name, default, text in ARGUMENTS
+            ),
+            OpaqueFunction(function=_start),
+        ]
+    )

@@ -1,4 +1,5 @@
 """Where a robot may be put down: poses drawn at random, each reachable on the floor of a map."""
+
 import math
 
 import numpy as np
@@ -7,7 +8,7 @@ from scipy import ndimage
 
 
 class KidnapDraw:
-    """Draws seeded poses (x, y, yaw) at which the body stands free, in one connected part of the floor."""
+    """Draws poses (x, y, yaw) at which the body stands free, in one part of the floor."""
 
     def __init__(self, grid, body_radius_m, seed=0, margin_m=0.05):
         """
@@ -34,7 +35,8 @@ class KidnapDraw:
         """
         Return a pose (3,) in the map, reachable from ``from_pose``.
 
-        By default, and where the robot is so close to something that it stands on no part, in the largest part.
+        By default, and where the robot is so close to something that it stands on no part, in the
+        largest part.
         """
         cells = np.argwhere(self._parts == self.part_of(from_pose))
         row, column = cells[self._rng.integers(len(cells))] + self._rng.uniform(-0.5, 0.5, 2)
@@ -42,13 +44,15 @@ class KidnapDraw:
         return np.array([x, y, self._rng.uniform(-math.pi, math.pi)])
 
     def grid_poses(self, spacing_m, headings=4, from_pose=None):
-        """Return poses (N, 3) on a square grid over one part of the floor, with ``headings`` at each place."""
+        """Return poses (N, 3) on a grid over one part of the floor, some at each place."""
         part = self.part_of(from_pose)
         cells = np.argwhere(self._parts == part)
         points = self._grid.cells_to_points(cells)
         low, high = points.min(axis=0), points.max(axis=0)
-        axes = [np.arange(math.ceil(a / spacing_m), math.floor(b / spacing_m) + 1) * spacing_m
-                for a, b in zip(low, high)]
+        axes = [
+            np.arange(math.ceil(a / spacing_m), math.floor(b / spacing_m) + 1) * spacing_m
+            for a, b in zip(low, high)
+        ]
         places = np.stack(np.meshgrid(*axes, indexing='ij'), axis=-1).reshape(-1, 2)
         places = places[self._grid.lookup(self._parts, places, outside=0) == part]
         yaws = np.arange(headings) * 2.0 * math.pi / headings

@@ -1,4 +1,5 @@
-"""``~/kidnap``: put the robot down somewhere else, where it could have driven to, without telling it."""
+"""``~/kidnap``: put the robot where it could have driven to, without telling it."""
+
 from dataclasses import dataclass
 import math
 import sys
@@ -7,7 +8,15 @@ from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import OccupancyGrid
 from oomwoo_localization.grids import GridError
 from oomwoo_localization.robot import load_robot
-from oomwoo_localization.ros_support import ERROR, grid_from_msg, LATCHED_QOS, OK, run_node, SuiteNode, WARN
+from oomwoo_localization.ros_support import (
+    ERROR,
+    grid_from_msg,
+    LATCHED_QOS,
+    OK,
+    run_node,
+    SuiteNode,
+    WARN,
+)
 from oomwoo_localization.settings import setting
 from oomwoo_sim_support.kidnap import KidnapDraw
 from oomwoo_sim_support.robot_mover import RobotMover, stamped
@@ -15,7 +24,7 @@ from rclpy.clock import Clock, ClockType
 from rclpy.task import Future
 from std_srvs.srv import Trigger
 
-MOST_DRAWS = 50               # the map does not show everything that the body touches
+MOST_DRAWS = 50  # the map does not show everything that the body touches
 
 
 @dataclass(frozen=True)
@@ -23,10 +32,16 @@ class InjectorSettings:
     """Which robot, and how it is put down."""
 
     seed: int = setting(0, 'of the poses', '', 0, 2147483647, live=False)
-    entity: str = setting('', 'name of the robot in the simulator; empty: as robot.yaml calls it', live=False)
+    entity: str = setting(
+        '', 'name of the robot in the simulator; empty: as robot.yaml calls it', live=False
+    )
     gazebo_world: str = setting('', 'name of the world in Gazebo, for its own service', live=False)
-    margin_m: float = setting(0.05, 'room left around the body, by the map', 'm', 0.0, 1.0, live=False)
-    answer_s: float = setting(10.0, 'wall time in which the simulator has to answer', 's', 0.1, 120.0)
+    margin_m: float = setting(
+        0.05, 'room left around the body, by the map', 'm', 0.0, 1.0, live=False
+    )
+    answer_s: float = setting(
+        10.0, 'wall time in which the simulator has to answer', 's', 0.1, 120.0
+    )
 
 
 class KidnapInjectorNode(SuiteNode):
@@ -36,7 +51,9 @@ class KidnapInjectorNode(SuiteNode):
         """Wait for a map."""
         super().__init__('kidnap_injector', InjectorSettings)
         self._robot = load_robot()
-        self._mover = RobotMover(self, self.settings.entity or self._robot.name, self.settings.gazebo_world)
+        self._mover = RobotMover(
+            self, self.settings.entity or self._robot.name, self.settings.gazebo_world
+        )
         self._draw, self._trouble = None, 'no map on topic map yet'
         self._pose = self.create_publisher(PoseStamped, '~/pose', LATCHED_QOS)
         self.create_subscription(OccupancyGrid, 'map', self._on_map, LATCHED_QOS)
@@ -47,7 +64,11 @@ class KidnapInjectorNode(SuiteNode):
     def _on_map(self, msg):
         try:
             self._draw = KidnapDraw(
-                grid_from_msg(msg), self._robot.body.radius, self.settings.seed, self.settings.margin_m)
+                grid_from_msg(msg),
+                self._robot.body.radius,
+                self.settings.seed,
+                self.settings.margin_m,
+            )
         except GridError as error:
             self._draw, self._trouble = None, f'topic map: {error}'
             self.set_status(ERROR, self._trouble, 'WAITING', 'bad_map')
@@ -67,7 +88,9 @@ class KidnapInjectorNode(SuiteNode):
                 x, y, yaw = pose
                 self._pose.publish(stamped(pose, self.get_clock().now().to_msg()))
                 response.success = True
-                response.message = f'put at x {x:.3f} m, y {y:.3f} m, yaw {math.degrees(yaw):.1f} deg'
+                response.message = (
+                    f'put at x {x:.3f} m, y {y:.3f} m, yaw {math.degrees(yaw):.1f} deg'
+                )
                 self.get_logger().info(response.message)
                 return response
             if not self._mover.kind:
@@ -77,12 +100,16 @@ class KidnapInjectorNode(SuiteNode):
         return response
 
     async def _put(self, pose):
-        """Return ``(moved, why_not)``; a simulator that does not answer counts as one that refused."""
+        """Return ``(moved, why_not)``; no answer counts as a refusal."""
         answered = Future()
         timer = self.create_timer(
-            self.settings.answer_s, lambda: answered.done() or answered.set_result((False, 'no answer')),
-            clock=Clock(clock_type=ClockType.STEADY_TIME))
-        self._mover.put(pose, lambda moved, why: answered.done() or answered.set_result((moved, why)))
+            self.settings.answer_s,
+            lambda: answered.done() or answered.set_result((False, 'no answer')),
+            clock=Clock(clock_type=ClockType.STEADY_TIME),
+        )
+        self._mover.put(
+            pose, lambda moved, why: answered.done() or answered.set_result((moved, why))
+        )
         result = await answered
         self.destroy_timer(timer)
         return result

@@ -1,39 +1,64 @@
 """What the localization launch files share: map, everyday localizer, start pose, RViz."""
+
 from pathlib import Path
 
 from ament_index_python.packages import get_package_share_directory
 from launch.actions import LogInfo
 from launch_ros.actions import Node
-
 from oomwoo_sim_support.launch_choices import (
-    choose, find_file, installed, is_true, LaunchError, number)
+    choose,
+    find_file,
+    installed,
+    is_true,
+    LaunchError,
+    number,
+)
 from oomwoo_sim_support.layout import LayoutError, load_layout
 
 ARGUMENTS = (
     ('use_sim_time', 'true', 'take the time from /clock'),
-    ('map', 'living_room.yaml',
-     'map file, or the name of one that oomwoo_sim_support carries'),
+    ('map', 'living_room.yaml', 'map file, or the name of one that oomwoo_sim_support carries'),
     ('localizer', 'auto', 'auto, slam_toolbox, amcl, scan or truth'),
     ('x_pose', '', 'start in the map [m]; empty: as the layout of the map says, if there is one'),
     ('y_pose', '', 'the same'),
     ('yaw', '', 'start heading in the map [rad]; the same'),
     ('nav_params', '', 'parameter file for amcl'),
     ('rviz', 'true', 'start RViz where it is installed'),
-    ('rviz_config', 'edge_clean.rviz', 'RViz file, or the name of one that oomwoo_bringup carries'),
+    (
+        'rviz_config',
+        'edge_clean.rviz',
+        'RViz file, or the name of one that oomwoo_bringup carries',
+    ),
     ('namespace', '', 'namespace of all of it, tf included'),
 )
 LOCALIZERS = {
-    'slam_toolbox': ('slam_toolbox',), 'scan': (),
-    'amcl': ('nav2_amcl', 'nav2_lifecycle_manager'), 'truth': ()}
+    'slam_toolbox': ('slam_toolbox',),
+    'scan': (),
+    'amcl': ('nav2_amcl', 'nav2_lifecycle_manager'),
+    'truth': (),
+}
 # Every scan is matched, also while turning on the spot.
 SLAM_TOOLBOX = {
-    'mode': 'localization', 'map_frame': 'map', 'odom_frame': 'odom',
-    'base_frame': 'base_footprint', 'scan_topic': 'scan', 'minimum_time_interval': 0.1,
-    'minimum_travel_distance': 0.0, 'minimum_travel_heading': 0.0, 'transform_timeout': 0.2}
+    'mode': 'localization',
+    'map_frame': 'map',
+    'odom_frame': 'odom',
+    'base_frame': 'base_footprint',
+    'scan_topic': 'scan',
+    'minimum_time_interval': 0.1,
+    'minimum_travel_distance': 0.0,
+    'minimum_travel_heading': 0.0,
+    'transform_timeout': 0.2,
+}
 AMCL = {
-    'base_frame_id': 'base_footprint', 'odom_frame_id': 'odom', 'global_frame_id': 'map',
-    'scan_topic': 'scan', 'robot_model_type': 'nav2_amcl::DifferentialMotionModel',
-    'update_min_d': 0.05, 'update_min_a': 0.05, 'set_initial_pose': True}
+    'base_frame_id': 'base_footprint',
+    'odom_frame_id': 'odom',
+    'global_frame_id': 'map',
+    'scan_topic': 'scan',
+    'robot_model_type': 'nav2_amcl::DifferentialMotionModel',
+    'update_min_d': 0.05,
+    'update_min_a': 0.05,
+    'set_initial_pose': True,
+}
 
 
 def find_map(value):
@@ -72,8 +97,14 @@ def ours(executable, value, parameters=(), package='oomwoo_sim_support', name=No
     frames = [('/tf', 'tf'), ('/tf_static', 'tf_static')] if namespace else []
     sim_time = {'use_sim_time': is_true('use_sim_time', value['use_sim_time'])}
     return Node(
-        package=package, executable=executable, name=name or executable, namespace=namespace,
-        output='screen', parameters=[sim_time, *parameters], remappings=[*frames, *remap])
+        package=package,
+        executable=executable,
+        name=name or executable,
+        namespace=namespace,
+        output='screen',
+        parameters=[sim_time, *parameters],
+        remappings=[*frames, *remap],
+    )
 
 
 def map_server(value, map_file):
@@ -109,35 +140,74 @@ def localizer_nodes(localizer, value, map_file, scan='scan', broadcast=True):
         return [ours('truth_localizer', value)]
     if localizer == 'scan':
         begin = dict(zip(('x_pose', 'y_pose', 'yaw'), start)) if start else {}
-        return [ours('scan_localizer', value, [begin] if begin else [], 'oomwoo_localization',
-                     remap=remap)]
+        return [
+            ours(
+                'scan_localizer',
+                value,
+                [begin] if begin else [],
+                'oomwoo_localization',
+                remap=remap,
+            )
+        ]
     if value['namespace']:
         raise LaunchError(f'namespace: localizer:={localizer} is not set up for one')
     if localizer == 'slam_toolbox':
         begin = {'map_start_pose': list(start)} if start else {'map_start_at_dock': True}
-        return [Node(
-            package='slam_toolbox', executable='localization_slam_toolbox_node',
-            name='slam_toolbox', output='screen', parameters=[
-                sim_time, {**SLAM_TOOLBOX, 'scan_topic': scan, **begin,
-                           'map_file_name': str(Path(map_file).with_suffix(''))}],
-            # Its own evolving map must not replace the saved one.
-            remappings=[('map', 'slam_map'), ('/map', 'slam_map')])]
-    begin = dict(zip(('initial_pose.x', 'initial_pose.y', 'initial_pose.yaw'), start or (0.0,) * 3))
+        return [
+            Node(
+                package='slam_toolbox',
+                executable='localization_slam_toolbox_node',
+                name='slam_toolbox',
+                output='screen',
+                parameters=[
+                    sim_time,
+                    {
+                        **SLAM_TOOLBOX,
+                        'scan_topic': scan,
+                        **begin,
+                        'map_file_name': str(Path(map_file).with_suffix('')),
+                    },
+                ],
+                # Its own evolving map must not replace the saved one.
+                remappings=[('map', 'slam_map'), ('/map', 'slam_map')],
+            )
+        ]
+    begin = dict(
+        zip(('initial_pose.x', 'initial_pose.y', 'initial_pose.yaw'), start or (0.0,) * 3)
+    )
     files = [value['nav_params']] if Path(value['nav_params'] or '-').is_file() else []
     return [
-        Node(package='nav2_amcl', executable='amcl', name='amcl', output='screen', parameters=[
-            {**AMCL, **begin}, *files,
-            {**sim_time, 'scan_topic': scan, 'tf_broadcast': broadcast}]),
-        Node(package='nav2_lifecycle_manager', executable='lifecycle_manager',
-             name='lifecycle_manager_localization', output='screen',
-             parameters=[sim_time, {'autostart': True, 'node_names': ['amcl']}])]
+        Node(
+            package='nav2_amcl',
+            executable='amcl',
+            name='amcl',
+            output='screen',
+            parameters=[
+                {**AMCL, **begin},
+                *files,
+                {**sim_time, 'scan_topic': scan, 'tf_broadcast': broadcast},
+            ],
+        ),
+        Node(
+            package='nav2_lifecycle_manager',
+            executable='lifecycle_manager',
+            name='lifecycle_manager_localization',
+            output='screen',
+            parameters=[sim_time, {'autostart': True, 'node_names': ['amcl']}],
+        ),
+    ]
 
 
 def error_meter(name, value, pose_topic=''):
     """Return a meter called ``name`` of what tf says, or of the messages on ``pose_topic``."""
     source = {'source': 'pose' if pose_topic else 'tf'}
-    return ours('localization_error', value, [source], name=name,
-                remap=[('pose', pose_topic)] if pose_topic else ())
+    return ours(
+        'localization_error',
+        value,
+        [source],
+        name=name,
+        remap=[('pose', pose_topic)] if pose_topic else (),
+    )
 
 
 def viewer(value):
@@ -148,5 +218,12 @@ def viewer(value):
         return [LogInfo(msg='rviz: rviz2 is not installed; echo the topics, or open Foxglove')]
     config = find_file('rviz_config', value['rviz_config'], 'oomwoo_bringup', 'rviz', '.rviz')
     sim_time = {'use_sim_time': is_true('use_sim_time', value['use_sim_time'])}
-    return [Node(package='rviz2', executable='rviz2', arguments=['-d', config], output='screen',
-                 parameters=[sim_time])]
+    return [
+        Node(
+            package='rviz2',
+            executable='rviz2',
+            arguments=['-d', config],
+            output='screen',
+            parameters=[sim_time],
+        )
+    ]

@@ -1,4 +1,5 @@
-"""The recovery chain over DDS for the harness: starts the nodes, kidnaps by service, listens to what the manager does."""
+"""The recovery chain over DDS, for the harness: nodes, kidnaps, what the manager does."""
+
 import math
 import os
 import subprocess
@@ -19,8 +20,8 @@ from rclpy.node import Node
 from std_msgs.msg import Bool, String
 from std_srvs.srv import Trigger
 
-START_S, ANSWER_S = 120.0, 60.0            # of wall time
-STARVED = 30.0                             # wall seconds a simulated one may take
+START_S, ANSWER_S = 120.0, 60.0  # of wall time
+STARVED = 30.0  # wall seconds a simulated one may take
 
 
 def nodes(layout, map_file, seed, factor):
@@ -28,21 +29,28 @@ def nodes(layout, map_file, seed, factor):
     start = dict(zip(('x_pose', 'y_pose', 'yaw'), (float(v) for v in layout.start)))
     return {
         'oomwoo_sim_support.embedded_sim_node': {
-            'world': str(layout.path), 'seed': seed, 'real_time_factor': float(factor), 'use_sim_time': False},
+            'world': str(layout.path),
+            'seed': seed,
+            'real_time_factor': float(factor),
+            'use_sim_time': False,
+        },
         'oomwoo_sim_support.map_server_node': {'yaml_filename': str(map_file)},
         'oomwoo_sim_support.kidnap_injector_node': {'seed': seed},
         'oomwoo_localization.scan_localizer_node': start,
         'oomwoo_localization.localization_health_node': {},
         'oomwoo_localization.global_relocalizer_node': {},
-        'oomwoo_localization.localization_manager_node': {}}
+        'oomwoo_localization.localization_manager_node': {},
+    }
 
 
 class Listener(Node):
     """Hears the manager, the truth and the clock."""
 
     def __init__(self):
-        super().__init__('recovery_harness', parameter_overrides=[
-            rclpy.parameter.Parameter('use_sim_time', value=True)])
+        super().__init__(
+            'recovery_harness',
+            parameter_overrides=[rclpy.parameter.Parameter('use_sim_time', value=True)],
+        )
         self.words, self.truth, self.committed, self.lost, self.put = [], None, None, None, None
         self.create_subscription(String, 'localization_manager/recovery_action', self._on_word, 50)
         self.create_subscription(Odometry, 'odom_truth', self._on_truth, 10)
@@ -75,7 +83,7 @@ class Listener(Node):
         self.put = pose_from_msg(msg.pose)
 
     def until(self, what, sim_s=math.inf, wall_s=math.inf):
-        """Spin until ``what()``, some simulated or some wall time has passed; return ``what()``."""
+        """Spin until ``what()`` or some time has passed; return ``what()``."""
         end_s, end = self.time_s + sim_s, time.monotonic() + min(wall_s, STARVED * sim_s + 10.0)
         while self.time_s < end_s and time.monotonic() < end:
             if what():
@@ -95,21 +103,31 @@ class Listener(Node):
 
 
 def run_graph(name, kidnaps, seed, factor=1.0):
-    """Return the trials of a layout; raises LayoutError as load_layout does, RuntimeError when nodes do not come up."""
+    """Return the trials of a layout; raises RuntimeError when nodes do not come up."""
     layout = load_layout(name)
     with tempfile.TemporaryDirectory() as folder:
         map_file = map_file_for(name, folder)
-        processes = [_start(module, parameters) for module, parameters in nodes(
-            layout, map_file, seed, factor).items()]
+        processes = [
+            _start(module, parameters)
+            for module, parameters in nodes(layout, map_file, seed, factor).items()
+        ]
         rclpy.init()
         try:
             listener = Listener()
             ready = listener.until(
-                lambda: listener.truth is not None and listener.lost is False and listener.kidnap.service_is_ready()
-                and listener.count_subscribers('initialpose') >= 3, wall_s=START_S)
+                lambda: (
+                    listener.truth is not None
+                    and listener.lost is False
+                    and listener.kidnap.service_is_ready()
+                    and listener.count_subscribers('initialpose') >= 3
+                ),
+                wall_s=START_S,
+            )
             dead = [process.args[2] for process in processes if process.poll() is not None]
             if not ready or dead:
-                raise RuntimeError(f'the nodes did not come up: {", ".join(dead) or "they fell silent"}')
+                raise RuntimeError(
+                    f'the nodes did not come up: {", ".join(dead) or "they fell silent"}'
+                )
             listener.until(lambda: False, sim_s=2.0)
             return [_trial(listener, layout.name) for _ in range(kidnaps)]
         finally:
@@ -140,7 +158,9 @@ def _trial(listener, name):
     answer = listener.kidnap.call_async(Trigger.Request())
     listener.until(answer.done, wall_s=ANSWER_S)
     if not answer.done() or not answer.result().success:
-        raise RuntimeError(f'no kidnap: {answer.result().message if answer.done() else "no answer"}')
+        raise RuntimeError(
+            f'no kidnap: {answer.result().message if answer.done() else "no answer"}'
+        )
     kidnapped_s = listener.time_s
     trial = Trial(name, listener.put.round(3).tolist() if listener.put is not None else [])
     if not listener.until(lambda: listener.words, sim_s=NOTICE_S):
@@ -156,7 +176,7 @@ def _trial(listener, name):
         while taken < len(listener.words):
             said_s, word = listener.words[taken]
             if word == 'commit' and listener.committed is None:
-                return False                    # the pose is on its way
+                return False  # the pose is on its way
             trial.take(word, said_s - lost_s, listener.committed, listener.truth[0])
             if word == 'commit':
                 listener.committed = None

@@ -1,8 +1,10 @@
 """
-The whole chain offline: simulator, everyday localizer, health, relocalizer and manager, stepped once a scan.
+Simulator, everyday localizer, health, relocalizer and manager offline, a step a scan.
 
-What the nodes do over DDS happens here in one process and many times faster; answers come a scan later, as from a service.
+What the nodes do over DDS happens here in one process and many times faster; answers come a scan
+later, as from a service.
 """
+
 from dataclasses import dataclass
 import math
 
@@ -17,13 +19,15 @@ from oomwoo_sim_support.layout_map import layout_grid
 from oomwoo_sim_support.rehearsal import Rehearsal
 
 MOST_CANDIDATES = 12
-RIGHT_M, RIGHT_DEG = 0.3, 10.0          # farther off is wrong
+RIGHT_M, RIGHT_DEG = 0.3, 10.0  # farther off is wrong
 
 
 def is_right(pose, truth):
     """Tell whether a pose is the true one, within what a localizer makes good."""
-    return math.dist(pose[:2], truth[:2]) <= RIGHT_M and abs(
-        math.degrees(wrap_angle(pose[2] - truth[2]))) <= RIGHT_DEG
+    return (
+        math.dist(pose[:2], truth[:2]) <= RIGHT_M
+        and abs(math.degrees(wrap_angle(pose[2] - truth[2]))) <= RIGHT_DEG
+    )
 
 
 @dataclass(frozen=True)
@@ -40,8 +44,10 @@ class Event:
 class RecoveryRehearsal:
     """A robot that may be kidnapped; ``events`` is what the manager did."""
 
-    def __init__(self, layout, robot=None, sim_settings=None, seed=0, manager_settings=None, grid=None):
-        """Start localized in ``layout``; ``grid`` is the map it believes in, by default the layout's own."""
+    def __init__(
+        self, layout, robot=None, sim_settings=None, seed=0, manager_settings=None, grid=None
+    ):
+        """Start localized in ``layout``; ``grid`` is its map, by default the layout's."""
         self.rehearsal = Rehearsal(layout, robot, sim_settings, seed)
         self.sim = self.rehearsal.sim
         robot = self.sim.robot
@@ -69,38 +75,64 @@ class RecoveryRehearsal:
         self._answer = None
 
     def step(self, seen):
-        """Take one observation; return the command (m/s, rad/s), as a controller of :class:`Rehearsal`."""
+        """Take one observation; return the command (m/s, rad/s)."""
         scan, mount, now_s = seen.scan, seen.base_from_scan, seen.time_s
         self.pose = self.localizer.step(scan, mount, seen.odom, now_s).pose
         score = self.scorer.score(scan, mount, self.pose).score
         lost = self.detector.update(score, now_s)
         points = scan_points(scan, mount)[0][:, :2]
         answer, self._answer = self._answer, None
-        orders = self.manager.step(Inputs(
-            now_s, lost, now_s, self.pose, seen.odom, points, seen.bumper_left or seen.bumper_right,
-            answer=answer, map_number=self.map_number))
+        orders = self.manager.step(
+            Inputs(
+                now_s,
+                lost,
+                now_s,
+                self.pose,
+                seen.odom,
+                points,
+                seen.bumper_left or seen.bumper_right,
+                answer=answer,
+                map_number=self.map_number,
+            )
+        )
         if orders.ask:
             self._answer = self._relocalize(seen)
         if orders.seed is not None and not self.ignore_seeds:
             at = seen.odom if orders.seed.stamp is None else orders.seed.stamp
             self.localizer.set_pose(orders.seed.pose, orders.seed.covariance, at)
         truth = self.sim.truth().pose
-        self.events += [Event(now_s, word, sentence, truth, orders.seed) for word, sentence in orders.actions]
+        self.events += [
+            Event(now_s, word, sentence, truth, orders.seed) for word, sentence in orders.actions
+        ]
         return orders.command or (0.0, 0.0)
 
     def _relocalize(self, seen):
-        """Return the answer to a scan; its stamp is the odometry there, which is all that is wanted of it."""
+        """Return the answer to a scan; its stamp is the odometry there."""
         found = self.relocalizer.relocalize(seen.scan, seen.base_from_scan)
         near, complete = (), True
         if found.reason_code == 'ambiguous':
-            poses = [pose for pose, _ in self.relocalizer.candidates(
-                seen.scan, seen.base_from_scan, MOST_CANDIDATES + 1)]
+            poses = [
+                pose
+                for pose, _ in self.relocalizer.candidates(
+                    seen.scan, seen.base_from_scan, MOST_CANDIDATES + 1
+                )
+            ]
             near, complete = tuple(poses[:MOST_CANDIDATES]), len(poses) <= MOST_CANDIDATES
-        return Answer(found.accepted, found.pose, found.covariance, near, complete, found.reason_code, found.message,
-                      seen.odom, seen.odom, self.map_number)
+        return Answer(
+            found.accepted,
+            found.pose,
+            found.covariance,
+            near,
+            complete,
+            found.reason_code,
+            found.message,
+            seen.odom,
+            seen.odom,
+            self.map_number,
+        )
 
     def run(self, seconds, until=()):
-        """Go on for ``seconds``, or until the manager says one of some words; return that :class:`Event` or None."""
+        """Go on until the manager says one of some words; return that :class:`Event`."""
         said = len(self.events)
 
         def ended(*_):

@@ -1,8 +1,10 @@
 """
-The relocalizer on a grid over the whole map, in the ROS graph: put the robot there, ask, compare with the truth.
+The relocalizer on a grid over the whole map, in the ROS graph, against the truth.
 
-Ends by itself, with a summary; exit status 1 when a wrong pose was accepted or one was not recovered.
+Ends by itself, with a summary; exit status 1 when a wrong pose was accepted or one was not
+recovered.
 """
+
 import csv
 from dataclasses import dataclass
 import math
@@ -16,7 +18,16 @@ from oomwoo_localization.frames import wrap_angle
 from oomwoo_localization.grids import GridError
 from oomwoo_localization.robot import load_robot
 from oomwoo_localization.ros_support import (
-    ERROR, grid_from_msg, LATCHED_QOS, OK, pose_from_msg, run_node, seconds, SENSOR_QOS, SuiteNode)
+    ERROR,
+    grid_from_msg,
+    LATCHED_QOS,
+    OK,
+    pose_from_msg,
+    run_node,
+    seconds,
+    SENSOR_QOS,
+    SuiteNode,
+)
 from oomwoo_localization.settings import setting
 from oomwoo_localization_msgs.srv import Relocalize
 from oomwoo_sim_support.kidnap import KidnapDraw
@@ -26,8 +37,21 @@ from sensor_msgs.msg import LaserScan
 
 WRONG_M, WRONG_DEG = 0.3, 10.0
 PERIOD_S = 0.02
-COLUMNS = ('x', 'y', 'yaw_deg', 'found_x', 'found_y', 'found_yaw_deg', 'accepted', 'err_m', 'err_deg', 'score',
-           'confidence', 'ms', 'reason')
+COLUMNS = (
+    'x',
+    'y',
+    'yaw_deg',
+    'found_x',
+    'found_y',
+    'found_yaw_deg',
+    'accepted',
+    'err_m',
+    'err_deg',
+    'score',
+    'confidence',
+    'ms',
+    'reason',
+)
 
 
 @dataclass(frozen=True)
@@ -36,13 +60,21 @@ class EvalSettings:
 
     spacing_m: float = setting(1.0, 'distance between two places', 'm', 0.05, 10.0, live=False)
     headings: int = setting(4, 'headings at each place', '', 1, 64, live=False)
-    margin_m: float = setting(0.05, 'room left around the body, by the map', 'm', 0.0, 1.0, live=False)
-    publish_initialpose: bool = setting(False, 'tell the localizer each pose that was accepted', live=False)
+    margin_m: float = setting(
+        0.05, 'room left around the body, by the map', 'm', 0.0, 1.0, live=False
+    )
+    publish_initialpose: bool = setting(
+        False, 'tell the localizer each pose that was accepted', live=False
+    )
     hold_s: float = setting(0.0, 'pause after each answer, to look at', 's', 0.0, 60.0, live=False)
     csv_path: str = setting('', 'file for one line a pose; empty: none', live=False)
-    entity: str = setting('', 'name of the robot in the simulator; empty: as robot.yaml calls it', live=False)
+    entity: str = setting(
+        '', 'name of the robot in the simulator; empty: as robot.yaml calls it', live=False
+    )
     gazebo_world: str = setting('', 'name of the world in Gazebo, for its own service', live=False)
-    patience_s: float = setting(60.0, 'wall time without any progress, after which it gives up', 's', 1.0, 600.0)
+    patience_s: float = setting(
+        60.0, 'wall time without any progress, after which it gives up', 's', 1.0, 600.0
+    )
 
 
 class RelocEvalNode(SuiteNode):
@@ -52,7 +84,9 @@ class RelocEvalNode(SuiteNode):
         """Wait for map, simulator and relocalizer."""
         super().__init__('reloc_eval', EvalSettings)
         self._robot = load_robot()
-        self._mover = RobotMover(self, self.settings.entity or self._robot.name, self.settings.gazebo_world)
+        self._mover = RobotMover(
+            self, self.settings.entity or self._robot.name, self.settings.gazebo_world
+        )
         self._client = self.create_client(Relocalize, 'global_relocalizer/relocalize')
         self._seed = self.create_publisher(PoseWithCovarianceStamped, 'initialpose', 10)
         self._poses, self._skipped, self.rows = None, 0, []
@@ -71,7 +105,9 @@ class RelocEvalNode(SuiteNode):
         if self._poses is not None:
             return
         try:
-            draw = KidnapDraw(grid_from_msg(msg), self._robot.body.radius, 0, self.settings.margin_m)
+            draw = KidnapDraw(
+                grid_from_msg(msg), self._robot.body.radius, 0, self.settings.margin_m
+            )
         except GridError as error:
             self._fail(f'topic map: {error}')
             return
@@ -86,8 +122,17 @@ class RelocEvalNode(SuiteNode):
         if self.done:
             return
         if self._wall_s() - self._progress_s > self.settings.patience_s:
-            missing = 'a map on topic map' if self._poses is None else 'a simulator' if not self._mover.kind else (
-                'the relocalizer' if not self._client.service_is_ready() else 'a scan or an answer')
+            missing = (
+                'a map on topic map'
+                if self._poses is None
+                else 'a simulator'
+                if not self._mover.kind
+                else (
+                    'the relocalizer'
+                    if not self._client.service_is_ready()
+                    else 'a scan or an answer'
+                )
+            )
             self._fail(f'gave up after {self.settings.patience_s:.0f} s without {missing}')
         elif self._phase == 'WAIT':
             if self._poses is not None and self._mover.kind and self._client.service_is_ready():
@@ -95,7 +140,9 @@ class RelocEvalNode(SuiteNode):
         elif self._phase == 'SCAN':
             if self._scan is not None and seconds(self._scan.header.stamp) > self._since_s:
                 self._phase = 'ASK'
-                self._client.call_async(Relocalize.Request(scan=self._scan)).add_done_callback(self._on_answer)
+                self._client.call_async(Relocalize.Request(scan=self._scan)).add_done_callback(
+                    self._on_answer
+                )
         elif self._phase == 'HOLD' and self.now_s() - self._since_s >= self.settings.hold_s:
             self._next()
 
@@ -124,12 +171,31 @@ class RelocEvalNode(SuiteNode):
         found = pose_from_msg(answer.pose.pose.pose)
         err_m = math.dist(found[:2], self._pose[:2])
         err_deg = abs(math.degrees(wrap_angle(found[2] - self._pose[2])))
-        self.rows.append(dict(zip(COLUMNS, (
-            *self._pose[:2], math.degrees(self._pose[2]), *found[:2], math.degrees(found[2]), answer.success, err_m,
-            err_deg, answer.score, answer.confidence, answer.runtime_s * 1e3, answer.reason_code))))
+        self.rows.append(
+            dict(
+                zip(
+                    COLUMNS,
+                    (
+                        *self._pose[:2],
+                        math.degrees(self._pose[2]),
+                        *found[:2],
+                        math.degrees(found[2]),
+                        answer.success,
+                        err_m,
+                        err_deg,
+                        answer.score,
+                        answer.confidence,
+                        answer.runtime_s * 1e3,
+                        answer.reason_code,
+                    ),
+                )
+            )
+        )
         said = 'accepted' if answer.success else f'refused ({answer.reason_code})'
         self.get_logger().info(
-            f'{len(self.rows)} of {self._count}: {said}, off by {err_m * 100:.1f} cm and {err_deg:.2f} deg')
+            f'{len(self.rows)} of {self._count}: {said}, off by {err_m * 100:.1f} cm and '
+            f'{err_deg:.2f} deg'
+        )
         if answer.success and self.settings.publish_initialpose:
             self._seed.publish(answer.pose)
         self._since_s, self._phase, self._progress_s = self.now_s(), 'HOLD', self._wall_s()
@@ -153,16 +219,25 @@ class RelocEvalNode(SuiteNode):
 
 
 def summary(rows, skipped=0):
-    """Return ``(sentence, good)`` of the rows: good when every pose was accepted and none of them is wrong."""
+    """Return ``(sentence, good)``: good when every pose was accepted and none is wrong."""
     accepted = [row for row in rows if row['accepted']]
     wrong = [row for row in accepted if row['err_m'] > WRONG_M or row['err_deg'] > WRONG_DEG]
     right = [row for row in accepted if row not in wrong]
     good = bool(rows) and len(right) == len(rows)
-    worst = '' if not right else (
-        f', worst {max(r["err_m"] for r in right) * 100:.1f} cm and {max(r["err_deg"] for r in right):.2f} deg, '
-        f'median {np.median([r["ms"] for r in rows]):.0f} ms')
-    return (f'{"PASS" if good else "FAIL"}: {len(right)} of {len(rows)} poses recovered{worst}; {len(wrong)} wrong ones '
-            f'accepted, {len(rows) - len(accepted)} refused, {skipped} places left out'), good
+    worst = (
+        ''
+        if not right
+        else (
+            f', worst {max(r["err_m"] for r in right) * 100:.1f} cm and '
+            f'{max(r["err_deg"] for r in right):.2f} deg, '
+            f'median {np.median([r["ms"] for r in rows]):.0f} ms'
+        )
+    )
+    return (
+        f'{"PASS" if good else "FAIL"}: {len(right)} of {len(rows)} poses recovered{worst}; '
+        f'{len(wrong)} wrong ones '
+        f'accepted, {len(rows) - len(accepted)} refused, {skipped} places left out'
+    ), good
 
 
 def main(args=None):

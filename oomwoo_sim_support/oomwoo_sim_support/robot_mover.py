@@ -1,4 +1,5 @@
-"""Put the robot elsewhere in whichever simulator runs: by ``simulation_interfaces``, or Gazebo's own service."""
+"""Put the robot elsewhere, by ``simulation_interfaces`` or Gazebo's own service."""
+
 from geometry_msgs.msg import PoseStamped
 from oomwoo_localization.ros_support import pose_to_msg
 from simulation_interfaces.msg import Result
@@ -9,7 +10,8 @@ class RobotMover:
     """
     Moves one entity; :meth:`put` answers through a callback ``(moved, why_not)``.
 
-    ``kind`` is the simulator's: ``simulation_interfaces`` or ``gazebo``, empty while there is none.
+    ``kind`` is the simulator's: ``simulation_interfaces`` or ``gazebo``, empty while there is
+    none.
     """
 
     def __init__(self, node, entity, gazebo_world=''):
@@ -22,7 +24,9 @@ class RobotMover:
                 from ros_gz_interfaces.srv import SetEntityPose
             except ImportError:
                 node.get_logger().warning(
-                    f'parameter gazebo_world is {gazebo_world!r}, but ros_gz_interfaces is not installed')
+                    f'parameter gazebo_world is {gazebo_world!r}, but ros_gz_interfaces is not '
+                    f'installed'
+                )
             else:
                 self._gazebo_type = SetEntityPose
                 self._gazebo = node.create_client(SetEntityPose, f'/world/{gazebo_world}/set_pose')
@@ -35,18 +39,21 @@ class RobotMover:
         return 'gazebo' if self._gazebo is not None and self._gazebo.service_is_ready() else ''
 
     def put(self, pose, then):
-        """Ask for the robot to be at ``pose`` (3,) in the map; ``then(moved, why_not)`` follows."""
+        """Ask for the robot to be at ``pose`` (3,); ``then(moved, why_not)`` follows."""
         if self.kind == 'simulation_interfaces':
             request = SetEntityState.Request(entity=self._entity)
             request.state.header.frame_id = 'map'
             request.state.pose = pose_to_msg(pose)
-            self._standard.call_async(request).add_done_callback(lambda done: self._standard_answer(done, then))
+            self._standard.call_async(request).add_done_callback(
+                lambda done: self._standard_answer(done, then)
+            )
         elif self.kind == 'gazebo':
             request = self._gazebo_type.Request(pose=pose_to_msg(pose))
             request.entity.name = self._entity
             request.entity.type = request.entity.MODEL
             self._gazebo.call_async(request).add_done_callback(
-                lambda done: then(bool(done.result().success), 'Gazebo refused'))
+                lambda done: then(bool(done.result().success), 'Gazebo refused')
+            )
         else:
             then(False, f'no simulator offers {self._standard.srv_name} (or Gazebo its set_pose)')
 

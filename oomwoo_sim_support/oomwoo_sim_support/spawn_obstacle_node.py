@@ -1,4 +1,5 @@
 """Puts one box into the running simulator, and ends."""
+
 from dataclasses import dataclass
 import sys
 
@@ -22,7 +23,9 @@ class ObstacleSettings:
     size_z: float = setting(0.5, 'height', 'm', 0.01, 5.0, live=False)
     entity: str = setting('obstacle', 'its name; taken ones get a number', live=False)
     remove: bool = setting(False, 'take it away again instead', live=False)
-    patience_s: float = setting(20.0, 'wall time in which the simulator has to answer', 's', 0.5, 300.0)
+    patience_s: float = setting(
+        20.0, 'wall time in which the simulator has to answer', 's', 0.5, 300.0
+    )
 
 
 class SpawnObstacleNode(SuiteNode):
@@ -33,7 +36,11 @@ class SpawnObstacleNode(SuiteNode):
         super().__init__('spawn_obstacle', ObstacleSettings)
         self.done, self.exit_status = False, 1
         self._asked = False
-        kind, name = (DeleteEntity, 'delete_entity') if self.settings.remove else (SpawnEntity, 'spawn_entity')
+        kind, name = (
+            (DeleteEntity, 'delete_entity')
+            if self.settings.remove
+            else (SpawnEntity, 'spawn_entity')
+        )
         self._client = self.create_client(kind, name)
         self._wall = Clock(clock_type=ClockType.STEADY_TIME)
         self._began = self._wall.now()
@@ -45,15 +52,24 @@ class SpawnObstacleNode(SuiteNode):
             self._asked = True
             self._client.call_async(self._request()).add_done_callback(self._on_answer)
         elif (self._wall.now() - self._began).nanoseconds * 1e-9 > settings.patience_s:
-            self._end(ERROR, f'no simulator answered {self._client.srv_name} within {settings.patience_s:.0f} s', 1)
+            self._end(
+                ERROR,
+                f'no simulator answered {self._client.srv_name} within {settings.patience_s:.0f} '
+                f's',
+                1,
+            )
 
     def _request(self):
         settings = self.settings
         if settings.remove:
             return DeleteEntity.Request(entity=settings.entity)
         request = SpawnEntity.Request(
-            name=settings.entity, allow_renaming=True,
-            resource_string=sdf_of_box(settings.entity, (settings.size_x, settings.size_y, settings.size_z)))
+            name=settings.entity,
+            allow_renaming=True,
+            resource_string=sdf_of_box(
+                settings.entity, (settings.size_x, settings.size_y, settings.size_z)
+            ),
+        )
         request.initial_pose.header.frame_id = 'map'
         request.initial_pose.pose = pose_to_msg((settings.x, settings.y, settings.yaw))
         return request
@@ -64,11 +80,17 @@ class SpawnObstacleNode(SuiteNode):
             return
         answer, settings = future.result(), self.settings
         if answer.result.result != Result.RESULT_OK:
-            self._end(ERROR, f'the simulator refused: {answer.result.error_message or answer.result.result}', 1)
+            self._end(
+                ERROR,
+                f'the simulator refused: {answer.result.error_message or answer.result.result}',
+                1,
+            )
         elif settings.remove:
             self._end(OK, f'{settings.entity} is gone', 0)
         else:
-            self._end(OK, f'{answer.entity_name} stands at ({settings.x:.2f}, {settings.y:.2f})', 0)
+            self._end(
+                OK, f'{answer.entity_name} stands at ({settings.x:.2f}, {settings.y:.2f})', 0
+            )
 
     def _end(self, level, message, status):
         self.set_status(level, message, 'DONE' if level == OK else 'FAILED')

@@ -1,4 +1,5 @@
-"""The whole chain offline: kidnapped, lost, found or refused; and where a kidnapper may put the robot."""
+"""The whole chain offline; and where a kidnapper may put the robot."""
+
 import json
 import math
 
@@ -57,7 +58,9 @@ def test_what_cannot_be_told_from_the_hall_is_told_from_the_bay():
     world, _ = kidnapped('twin_bays', (-1.45, 1.38, 0.35))
     end = world.run(120.0, ENDS)
     assert end.word == 'confirmed' and 'moving' in words(world)
-    assert all(is_right(event.seed.pose, event.truth) for event in world.events if event.word == 'commit')
+    assert all(
+        is_right(event.seed.pose, event.truth) for event in world.events if event.word == 'commit'
+    )
     assert is_right(world.pose, world.sim.truth().pose)
     assert world.sim.contacts == 0
 
@@ -73,15 +76,20 @@ def test_a_room_that_is_not_on_the_map_is_said_to_be_unknown():
 
 
 def test_a_localizer_that_ignores_what_it_is_told_is_given_up():
-    world, _ = kidnapped('living_room', (-2.4, -2.2, 2.0),
-                         manager_settings=ManagerSettings(confirm_s=0.8, retry_wait_s=0.2))
+    world, _ = kidnapped(
+        'living_room',
+        (-2.4, -2.2, 2.0),
+        manager_settings=ManagerSettings(confirm_s=0.8, retry_wait_s=0.2),
+    )
     world.ignore_seeds = True
     world.run(15.0, ('ambiguous', 'not_confirmed'))
     assert words(world).count('commit') == 3 and world.manager.code == 'ignored'
 
 
 def test_a_map_that_comes_while_searching_begins_it_anew():
-    world, _ = kidnapped('symmetric_room', (0.2, -1.0, 0.3), manager_settings=ManagerSettings(fallback='wait'))
+    world, _ = kidnapped(
+        'symmetric_room', (0.2, -1.0, 0.3), manager_settings=ManagerSettings(fallback='wait')
+    )
     world.run(1.0)
     assert words(world)[-1] == 'ambiguous'
     world.map_number = 1
@@ -119,9 +127,18 @@ def trial(outcome, wrong=0, commit_s=0.2, noticed_s=0.7):
 
 
 def test_the_summary_counts_what_matters():
-    good = [trial('confirmed'), trial('ambiguous', commit_s=math.nan), trial('not noticed', noticed_s=math.nan)]
+    good = [
+        trial('confirmed'),
+        trial('ambiguous', commit_s=math.nan),
+        trial('not noticed', noticed_s=math.nan),
+    ]
     figures = summarize(good, Bounds(3, 0.5, 3.0))
-    assert (figures['noticed'], figures['recovered'], figures['given_up'], figures['ok']) == (2, 1, 1, True)
+    assert (figures['noticed'], figures['recovered'], figures['given_up'], figures['ok']) == (
+        2,
+        1,
+        1,
+        True,
+    )
     assert not summarize(good, Bounds(3, 0.9, 3.0))['ok']
     assert not summarize([*good, trial('confirmed', wrong=1)], Bounds(3, 0.0))['ok']
     assert not summarize([trial('confirmed', commit_s=4.0)], Bounds(1, 1.0, 3.0))['ok']
@@ -129,8 +146,12 @@ def test_the_summary_counts_what_matters():
 
 def test_the_harness_prints_a_table_and_writes_json(tmp_path, capsys):
     file = tmp_path / 'deep' / 'out.json'
-    assert recovery_harness.main(
-        ['--layout', 'living_room', '--kidnaps', '2', '--seed', '3', '--json', str(file)]) == 0
+    assert (
+        recovery_harness.main(
+            ['--layout', 'living_room', '--kidnaps', '2', '--seed', '3', '--json', str(file)]
+        )
+        == 0
+    )
     assert 'bounds kept' in capsys.readouterr().out
     written = json.loads(file.read_text())
     assert len(written['trials']) == 2 and written['summary']['layouts'][0]['recovered'] == 2
