@@ -329,6 +329,8 @@ class CleanManagerNode(SuiteNode):
         for publisher, msg in (
                 (self._states, String(data=phase)), (self._progress, Float32(data=progress)),
                 (self._active, Bool(data=cleaning))):
+            if publisher is self._progress and self._run is None:
+                continue        # not known yet: a saved job may be far on
             if self._last.get(publisher) != msg.data:
                 self._last[publisher] = msg.data
                 publisher.publish(msg)

@@ -15,7 +15,7 @@ from sensor_msgs.msg import LaserScan
 RETRY_S = 0.005               # wall time between two looks for a transform that is on its way
 WAITING_SCANS = 10
 STALE_S = 0.5                 # nothing for this long is worth a word
-OLD_S = 3.0                   # a scan older than this says nothing of now
+OLD_S = 3.0                   # a scan older than this, or as far ahead, says nothing of now
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,11 @@ class ScanIntake:
             self._refuse('bad_scan', f'topic {self._topic}: header.frame_id is empty')
             return
         age_s = self._node.now_s() - scan.stamp_s
+        if age_s < -OLD_S:              # taken for the newest, it would keep all others out
+            self._refuse(
+                'bad_scan', f'topic {self._topic}: header.stamp is more than {OLD_S:g} s ahead '
+                'of the clock')
+            return
         if scan.stamp_s <= self._newest_s:
             self._refuse(
                 'old_scan', f'topic {self._topic}: header.stamp is not newer than the last')

@@ -222,6 +222,7 @@ def test_the_health_of_a_robot_that_knows_where_it_is(world):
     (lambda msg: setattr(msg.header, 'frame_id', ''), 'bad_scan'),
     (lambda msg: setattr(msg.header, 'frame_id', 'kitchen'), 'no_transform'),
     (lambda msg: setattr(msg.header, 'stamp', Time(seconds=3).to_msg()), 'old_scan'),
+    (lambda msg: setattr(msg.header, 'stamp', Time(seconds=90000).to_msg()), 'bad_scan'),
 ])
 def test_a_bad_scan_is_named_and_the_next_good_one_goes_on(world, spoil, reason):
     world.spoil = spoil
