@@ -23,7 +23,7 @@ def _start(context):
             raise RuntimeError(f'{name}:={value[name]}: is neither true nor false')
         words[name] = value[name].lower() == 'true'
     own = {
-        'localization_health': {'map': value['map']},
+        'localization_health': {'yaml_filename': value['map']},
         'global_relocalizer': {},
         'localization_manager': {'may_move': words['may_move'], 'fallback': value['fallback']},
     }
