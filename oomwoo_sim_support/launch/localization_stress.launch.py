@@ -23,7 +23,9 @@ def _start(context):
         scene.map_server(value, map_file),
         *scene.localizer_nodes(localizer, value, map_file, scan),
         # Scored against the saved map, whatever the localizer makes of it meanwhile.
-        scene.ours('localization_health', value, [{'yaml_filename': map_file}], 'oomwoo_localization'),
+        scene.ours(
+            'localization_health', value, [{'yaml_filename': map_file}], 'oomwoo_localization'
+        ),
         scene.ours('scan_filter', value, package='oomwoo_localization'),
         scene.ours('dynamic_object_detector', value, package='oomwoo_localization'),
         scene.error_meter('loc_err_slam', value),
