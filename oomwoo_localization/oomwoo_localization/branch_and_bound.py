@@ -1,26 +1,35 @@
 """
-Branch and bound over a whole map and all headings (Olson, 2009; Hess, Kohler, Rapp and Andor, 2016).
+Branch and bound over a whole map and all headings.
 
-A pose of the lattice is ``(heading, row, column)``: the scanner stands in the middle of a search cell and each
-beam's end falls into the cell at a whole number of rows and columns from it. Its score is the sum of the
-likelihood field at all ends. A node of level ``h`` stands for ``2**h`` by ``2**h`` cells and a bundle of
-neighbouring headings; its bound is the sum of the field's maxima over all cells that any of its poses could reach.
+After Olson (2009) and Hess, Kohler, Rapp and Andor (2016). A pose of the lattice is ``(heading,
+row, column)``: the scanner stands in the middle of a search cell and each beam's end falls into
+the cell at a whole number of rows and columns from it. Its score is the sum of the likelihood
+field at all ends. A node of level ``h`` stands for ``2**h`` by ``2**h`` cells and a bundle of
+neighbouring headings; its bound is the sum of the field's maxima over all cells that any of its
+poses could reach.
 """
+
 from dataclasses import dataclass
 import math
 
 import numpy as np
 from scipy import ndimage
 
-CELLS_A_STEP = 2.0             # that the farthest end moves from one heading to the next
-CHUNK = 60_000                # lookups at once: indices and values then stay in the processor's cache
-WORTH_A_DIVE = 8               # times the nodes a dive looks at: from here on, a better score to begin with pays
-DIVE_SHARE = 60                # one part in so many of the nodes ahead goes into a dive
-PENALTY_COST = 25              # of one penalty, in nodes
+CELLS_A_STEP = 2.0  # that the farthest end moves from one heading to the next
+CHUNK = 60_000  # lookups at once: indices and values then stay in the processor's cache
+WORTH_A_DIVE = (
+    8  # times the nodes a dive looks at: from here on, a better score to begin with pays
+)
+DIVE_SHARE = 60  # one part in so many of the nodes ahead goes into a dive
+PENALTY_COST = 25  # of one penalty, in nodes
 
 
 def bundle_size(level):
-    """Return how many neighbouring headings a node of a level stands for: the more, the coarser."""
+    """
+    Return how many neighbouring headings a node of a level stands for.
+
+    The more, the coarser.
+    """
     return max(1, 2 ** (level - 2))
 
 
@@ -28,9 +37,9 @@ class Pyramid:
     """
     The likelihood field and its maxima over ever larger windows.
 
-    The array of level ``h`` holds the bounds of a node's four children in one 64 bit word, 16 bits each,
-    so that one lookup and one sum serve four nodes. Rows run into each other at their ends: the
-    margin of zeros right of a row is also the one left of the next.
+    The array of level ``h`` holds the bounds of a node's four children in one 64 bit word, 16 bits
+    each, so that one lookup and one sum serve four nodes. Rows run into each other at their ends:
+    the margin of zeros right of a row is also the one left of the next.
     """
 
     def __init__(self, scores, standable, reach, levels):
@@ -49,7 +58,7 @@ class Pyramid:
         window = padded.ravel()
         for level in range(levels):
             wide = self._widened(window, self.spread(level))
-            step = 2 ** level
+            step = 2**level
             children = np.empty((window.size, 4), dtype=np.uint16)
             for number, (down, right) in enumerate(CHILDREN):
                 children[:, number] = np.roll(wide, -(down * self.stride + right) * step)
@@ -63,7 +72,9 @@ class Pyramid:
         if cells == 0:
             return flat
         wide = ndimage.maximum_filter1d(flat, 2 * cells + 1, mode='wrap')
-        wide = ndimage.maximum_filter1d(wide.reshape(-1, self.stride), 2 * cells + 1, axis=0, mode='wrap')
+        wide = ndimage.maximum_filter1d(
+            wide.reshape(-1, self.stride), 2 * cells + 1, axis=0, mode='wrap'
+        )
         return wide.ravel()
 
     @staticmethod
@@ -92,7 +103,11 @@ def _coarser(mask):
 
 @dataclass
 class Nodes:
-    """Nodes of one level: their bundle of headings, their row and column in units of the level, their bound."""
+    """
+    Nodes of one level: their bundle of headings, their row and column in units of the level.
+
+    Their bound.
+    """
 
     bundle: np.ndarray
     row: np.ndarray
@@ -115,8 +130,12 @@ class Nodes:
 
 def join(parts):
     """Return all nodes of a list of :class:`Nodes`."""
-    return Nodes(*(np.concatenate([getattr(part, name) for part in parts])
-                   for name in ('bundle', 'row', 'column', 'bound')))
+    return Nodes(
+        *(
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ('bundle', 'row', 'column', 'bound')
+        )
+    )
 
 
 class Lattice:
@@ -126,8 +145,9 @@ class Lattice:
         """
         Lay the lattice for a scan.
 
-        ``points`` (beams, 2) metres in the scanner's frame, each within the pyramid's reach. ``penalty(heading rad,
-        row, column)`` returns what is to be taken off the scores of poses, never less than zero.
+        ``points`` (beams, 2) metres in the scanner's frame, each within the pyramid's reach.
+        ``penalty(heading rad, row, column)`` returns what is to be taken off the scores of poses,
+        never less than zero.
         """
         self.pyramid = pyramid
         self.points = points / resolution
@@ -136,14 +156,19 @@ class Lattice:
         if farthest > pyramid.reach:
             raise ValueError(f'a beam of {farthest:.1f} cells is beyond the reach {pyramid.reach}')
         top = bundle_size(pyramid.levels)
-        # A whole number of the coarsest bundles; a step then moves the farthest end by at most a cell.
+        # A whole number of the coarsest bundles; a step then moves the farthest end by at most a
+        # cell.
         self.headings = top * max(1, math.ceil(2 * math.pi * farthest / CELLS_A_STEP / top))
         self.step = 2 * math.pi / self.headings
         self.penalty = penalty
         self.effort = 0
 
     def offsets(self, level, bundles):
-        """Return (bundles, beams) flat offsets of all ends, for the middle heading of each bundle."""
+        """
+        Return (bundles, beams) flat offsets of all ends.
+
+        For the middle heading of each bundle.
+        """
         size = bundle_size(level)
         angle = (bundles * size + (size - 1) / 2) * self.step
         cos, sin = np.cos(angle)[:, None], np.sin(angle)[:, None]
@@ -160,14 +185,18 @@ class Lattice:
         bundles = self.headings // bundle_size(top)
         count = len(row)
         return Nodes(
-            np.repeat(np.arange(bundles), count), np.tile(row, bundles), np.tile(column, bundles),
-            np.full(bundles * count, np.iinfo(np.uint16).max, dtype=np.uint16))
+            np.repeat(np.arange(bundles), count),
+            np.tile(row, bundles),
+            np.tile(column, bundles),
+            np.full(bundles * count, np.iinfo(np.uint16).max, dtype=np.uint16),
+        )
 
     def children(self, nodes, level, above):
         """
-        Return the children, of ``level``, of nodes one level up whose bound is more than ``above``.
+        Return the children, of ``level``, of nodes one level up.
 
-        Bounds of level 0 are the scores themselves, before the penalty.
+        Only those whose bound is more than ``above``. Bounds of level 0 are the scores themselves,
+        before the penalty.
         """
         bundle, row, column = nodes.bundle, nodes.row, nodes.column
         split = bundle_size(level + 1) // bundle_size(level)
@@ -177,8 +206,12 @@ class Lattice:
         bounds = self._bounds(level, bundle, row * 2 ** (level + 1), column * 2 ** (level + 1))
         self.effort += len(bundle)
         parent, child = np.nonzero(bounds > above)
-        found = Nodes(bundle[parent], 2 * row[parent] + (child >> 1), 2 * column[parent] + (child & 1),
-                      bounds[parent, child])
+        found = Nodes(
+            bundle[parent],
+            2 * row[parent] + (child >> 1),
+            2 * column[parent] + (child & 1),
+            bounds[parent, child],
+        )
         mask = self.pyramid.standable[level]
         rows, columns = mask.shape
         inside = (found.row < rows) & (found.column < columns)
@@ -187,7 +220,11 @@ class Lattice:
         return found.pick(mask[found.row, found.column])
 
     def _bounds(self, level, bundle, row, column):
-        """Return (nodes, 4) uint16 bounds of the children of nodes whose lower corners are given in cells."""
+        """
+        Return (nodes.
+
+        4) uint16 bounds of the children of nodes whose lower corners are given in cells.
+        """
         unique, which = np.unique(bundle, return_inverse=True)
         offsets = self.offsets(level, unique)
         corner = row * self.pyramid.stride + column
@@ -209,7 +246,11 @@ class Lattice:
         return self.penalty(leaves.bundle * self.step, leaves.row, leaves.column)
 
     def dive(self, nodes, level, width):
-        """Return leaves below the most promising nodes: no proof, but a good score to begin with."""
+        """
+        Return leaves below the most promising nodes.
+
+        No proof, but a good score to begin with.
+        """
         nodes = nodes.best(width)
         while level > 0:
             level -= 1
@@ -220,19 +261,28 @@ class Lattice:
         """
         Return the mask of nodes of a level that hold no pose distinct from a :class:`Leaf`.
 
-        ``apart`` is ``(metres, radians)``: distinct is what is farther off in position or in heading.
+        ``apart`` is ``(metres, radians)``: distinct is what is farther off in position or in
+        heading.
         """
-        size, cells = bundle_size(level), 2 ** level
-        turn = (nodes.bundle * size + (size - 1) / 2 - leaf.heading + self.headings / 2) % self.headings
+        size, cells = bundle_size(level), 2**level
+        turn = (
+            nodes.bundle * size + (size - 1) / 2 - leaf.heading + self.headings / 2
+        ) % self.headings
         turn = np.abs(turn - self.headings / 2) + (size - 1) / 2
         row = np.abs(nodes.row * cells + (cells - 1) / 2 - leaf.row) + (cells - 1) / 2
         column = np.abs(nodes.column * cells + (cells - 1) / 2 - leaf.column) + (cells - 1) / 2
-        return (np.hypot(row, column) * self.resolution <= apart[0]) & (turn * self.step <= apart[1])
+        return (np.hypot(row, column) * self.resolution <= apart[0]) & (
+            turn * self.step <= apart[1]
+        )
 
 
 @dataclass(frozen=True)
 class Leaf:
-    """A pose of the lattice: heading, row and column, ``angle`` in radians; ``score`` with the penalty off."""
+    """
+    A pose of the lattice: heading, row and column, ``angle`` in radians.
+
+    ``score`` with the penalty off.
+    """
 
     heading: int
     row: int
@@ -246,8 +296,8 @@ class Search:
     """
     What a search found: ``leaves``, distinct from each other, best first.
 
-    Every other distinct pose scores at most ``complete_above``, or less than the last leaf when there are as many
-    leaves as were asked for. Infinite when the search gave up.
+    Every other distinct pose scores at most ``complete_above``, or less than the last leaf when
+    there are as many leaves as were asked for. Infinite when the search gave up.
     """
 
     leaves: list
@@ -262,11 +312,11 @@ def search(lattice, count, apart, least=lambda best: 0.0, width=48, most_effort=
     """
     Find the best ``count`` poses that are distinct from each other.
 
-    The first is the best pose of all; the next the best of those that differ from it by more than ``apart`` (metres,
-    radians) in position or heading, and so on. Only poses are looked for that score more than ``least(best)``, which
-    must not fall as the best score rises: above that, the result is what an exhaustive search would give.
-    ``most_effort`` is the number of nodes after which the search gives up.
-    Returns a :class:`Search`; its leaves may be fewer than ``count``.
+    The first is the best pose of all; the next the best of those that differ from it by more than
+    ``apart`` (metres, radians) in position or heading, and so on. Only poses are looked for that
+    score more than ``least(best)``, which must not fall as the best score rises: above that, the
+    result is what an exhaustive search would give. ``most_effort`` is the number of nodes after
+    which the search gives up. Returns a :class:`Search`; its leaves may be fewer than ``count``.
     """
     descent = Descent(lattice, count, apart, least, width, most_effort)
     while True:
@@ -302,7 +352,11 @@ class Descent:
         return max([least] + [leaf.score for leaf in self.known[self.count - 1:self.count]])
 
     def down(self):
-        """Go down all levels once; return the distinct leaves and the score above which they are complete."""
+        """
+        Go down all levels once.
+
+        Return the distinct leaves and the score above which they are complete.
+        """
         lattice, level = self.lattice, self.lattice.pyramid.levels
         nodes, top = lattice.roots(), level
         while level > 0:
@@ -322,8 +376,10 @@ class Descent:
         """Dive for better known poses, each time away from those that are known."""
         for _ in range(self.count):
             away = np.ones(len(nodes), dtype=bool)
-            for leaf in self.known[:self.count - 1]:
-                away &= ~self.lattice.near(nodes, level, leaf, (4 * self.apart[0], 4 * self.apart[1]))
+            for leaf in self.known[: self.count - 1]:
+                away &= ~self.lattice.near(
+                    nodes, level, leaf, (4 * self.apart[0], 4 * self.apart[1])
+                )
             if away.any():
                 leaves = self.lattice.dive(nodes.pick(away), level, width)
                 self.known = self._select(leaves, -1.0, math.inf)
@@ -355,7 +411,11 @@ def _same(lattice, leaf, other, apart):
 
 
 def _best_leaf(lattice, leaves, scores, open_, best, above, most_effort):
-    """Return the better of ``best`` and the best open leaf; fill in ``scores`` as far as they are needed."""
+    """
+    Return the better of ``best`` and the best open leaf.
+
+    Fill in ``scores`` as far as they are needed.
+    """
     least = max(above, best.score if best else -1.0)
     numbers = np.flatnonzero(open_)
     first, size = 0, 8
@@ -374,5 +434,11 @@ def _best_leaf(lattice, leaves, scores, open_, best, above, most_effort):
         if scores[top] > least:
             least = scores[top]
             heading = int(leaves.bundle[top])
-            best = Leaf(heading, int(leaves.row[top]), int(leaves.column[top]), heading * lattice.step, float(least))
+            best = Leaf(
+                heading,
+                int(leaves.row[top]),
+                int(leaves.column[top]),
+                heading * lattice.step,
+                float(least),
+            )
     return best

@@ -1,8 +1,10 @@
 """
 ``~/relocalize``: where on the map is the robot? Answers, and never moves or commits anything.
 
-Searches and map preparation run in a worker thread, one after the other, so that the node goes on listening.
+Searches and map preparation run in a worker thread, one after the other, so that the node goes on
+listening.
 """
+
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 import math
@@ -10,12 +12,13 @@ import sys
 
 from nav_msgs.msg import OccupancyGrid
 import numpy as np
-from rclpy.clock import Clock, ClockType
-from rclpy.task import Future
-from sensor_msgs.msg import LaserScan
-
 from oomwoo_localization.grids import GridError
-from oomwoo_localization.relocalizer import refusal, Relocalization, Relocalizer, RelocalizerSettings
+from oomwoo_localization.relocalizer import (
+    refusal,
+    Relocalization,
+    Relocalizer,
+    RelocalizerSettings,
+)
 from oomwoo_localization.ros_support import (
     ERROR,
     FrameTree,
@@ -33,6 +36,9 @@ from oomwoo_localization.ros_support import (
 from oomwoo_localization.scans import ScanError
 from oomwoo_localization.settings import setting
 from oomwoo_localization_msgs.srv import Relocalize
+from rclpy.clock import Clock, ClockType
+from rclpy.task import Future
+from sensor_msgs.msg import LaserScan
 
 POLL_S = 0.005
 UNKNOWN_VARIANCE = 1e6
@@ -73,7 +79,9 @@ class GlobalRelocalizerNode(SuiteNode):
         self.create_subscription(LaserScan, 'scan', self._take_scan, SENSOR_QOS)
         self.create_service(Relocalize, '~/relocalize', self._relocalize)
         # Steady, since answers are due when the simulated clock stands still, too.
-        self._poll = self.create_timer(POLL_S, self._deliver, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self._poll = self.create_timer(
+            POLL_S, self._deliver, clock=Clock(clock_type=ClockType.STEADY_TIME)
+        )
         self._poll.cancel()
         self.set_status(WARN, 'waiting for a map', 'WAITING', 'no_map')
 
@@ -88,7 +96,9 @@ class GlobalRelocalizerNode(SuiteNode):
             return
         frame_id = msg.header.frame_id or 'map'
         self._map_error = ''
-        self._map = PreparedMap(self._maps, frame_id, self._worker.submit(Relocalizer, grid, self.settings))
+        self._map = PreparedMap(
+            self._maps, frame_id, self._worker.submit(Relocalizer, grid, self.settings)
+        )
         self._await(self._map.relocalizer, self._map_prepared)
 
     def _map_prepared(self, done):
@@ -125,7 +135,11 @@ class GlobalRelocalizerNode(SuiteNode):
         return self._fill(response, answer, message, msg, prepared)
 
     def _question(self, msg, own, prepared):
-        """Return ``((scan, base_from_scan), None)``, or ``(None, refusal)`` saying what is missing."""
+        """
+        Return ``((scan, base_from_scan), None)``, or ``(None.
+
+        Refusal)`` saying what is missing.
+        """
         if prepared is None:
             if self._map_error:
                 return None, refusal('bad_map', f'the map cannot be used: {self._map_error}')
@@ -134,8 +148,10 @@ class GlobalRelocalizerNode(SuiteNode):
             return None, refusal('no_scan', f'no scan on {self.resolve_topic_name("scan")} yet')
         age = self.now_s() - seconds(msg.header.stamp)
         if not own and abs(age) > self.settings.scan_age_s:
-            return None, refusal('stale_scan', (
-                f'the latest scan is {age:.1f} s old; {self.settings.scan_age_s} s is allowed'))
+            return None, refusal(
+                'stale_scan',
+                (f'the latest scan is {age:.1f} s old; {self.settings.scan_age_s} s is allowed'),
+            )
         try:
             scan = scan_from_msg(msg)
         except ScanError as error:
@@ -178,8 +194,15 @@ class GlobalRelocalizerNode(SuiteNode):
     def _tell(self, result, message):
         if result.accepted:
             x, y, yaw = result.pose
-            self.set_status(OK, (f'found at ({x:.2f}, {y:.2f}), {math.degrees(yaw):.1f} degrees, confidence '
-                                 f'{result.confidence:.2f}'), 'FOUND', pose=result.pose)
+            self.set_status(
+                OK,
+                (
+                    f'found at ({x:.2f}, {y:.2f}), {math.degrees(yaw):.1f} degrees, confidence '
+                    f'{result.confidence:.2f}'
+                ),
+                'FOUND',
+                pose=result.pose,
+            )
         else:
             self.set_status(WARN, f'not found: {message}', 'REFUSED', result.reason_code)
 
@@ -225,7 +248,11 @@ class Answer:
 
 
 def _search(prepared, settings, scan, base_from_scan):
-    """Return the :class:`Answer` to a scan; in the worker's thread, where the map's preparation came first."""
+    """
+    Return the :class:`Answer` to a scan.
+
+    In the worker's thread, where the map's preparation came first.
+    """
     try:
         relocalizer = prepared.result()
     except GridError as error:
@@ -239,7 +266,11 @@ def _search(prepared, settings, scan, base_from_scan):
 
 
 def await_result(job):
-    """Return the :class:`Answer` of a finished search; what went wrong inside is an answer, too."""
+    """
+    Return the :class:`Answer` of a finished search.
+
+    What went wrong inside is an answer, too.
+    """
     error = job.exception()
     if error is not None:
         return Answer(refusal('failed', f'the search failed: {type(error).__name__}: {error}'))

@@ -1,8 +1,11 @@
 """
-What the map says to a scan: a likelihood field to search on, distances to refine on, walls to cross.
+What the map says to a scan.
+
+A likelihood field to search on, distances to refine on, walls to cross.
 
 Coordinates here are the grid's own: metres from its lower left corner, along its rows and columns.
 """
+
 from dataclasses import dataclass
 from functools import cached_property
 import math
@@ -10,9 +13,9 @@ import math
 import numpy as np
 from scipy import ndimage
 
-FULL_SCORE = 100              # of one beam on a wall; a sum of 600 still fits a 16 bit lane
-_NEGLIGIBLE = 0.05            # of a full score
-CLEAR_M = 0.2                 # from every obstacle: a beam this far behind a wall has passed through it
+FULL_SCORE = 100  # of one beam on a wall; a sum of 600 still fits a 16 bit lane
+_NEGLIGIBLE = 0.05  # of a full score
+CLEAR_M = 0.2  # from every obstacle: a beam this far behind a wall has passed through it
 CLEAR, WALL = 1, 2
 
 
@@ -45,26 +48,39 @@ class MapFields:
         """
         Return (rows, columns) metres to the nearest drawn surface, negative behind it.
 
-        Behind it is what is farther from known free floor than from an obstacle, so that a wall one cell thick has
-        one face and not two: a scan that shows walls on one side only would fit either. Infinite without obstacles.
+        Behind it is what is farther from known free floor than from an obstacle, so that a wall
+        one cell thick has one face and not two: a scan that shows walls on one side only would fit
+        either. Infinite without obstacles.
         """
         if not self.grid.obstacles.any():
             return np.full(self.grid.shape, np.inf)
-        to_wall = np.where(self.grid.obstacles, 0.0, self.grid.obstacle_distance / self.grid.resolution + 0.5)
+        to_wall = np.where(
+            self.grid.obstacles, 0.0, self.grid.obstacle_distance / self.grid.resolution + 0.5
+        )
         to_floor = ndimage.distance_transform_edt(~self.grid.free)
         return self.grid.resolution * np.where(to_floor > to_wall, 0.5 - to_floor, to_wall - 0.5)
 
     @cached_property
     def scores(self):
-        """Return the likelihood field on the search lattice: (rows, columns) uint8, 0 .. FULL_SCORE."""
+        """
+        Return the likelihood field on the search lattice.
+
+        (rows, columns) uint8, 0 .. FULL_SCORE.
+        """
         spread = math.hypot(self.sigma_m, self.search_resolution / 2)
         likelihood = np.exp(-0.5 * (self.grid.obstacle_distance / spread) ** 2)
         likelihood[likelihood < _NEGLIGIBLE] = 0.0
-        return np.rint(self._blocks(likelihood, 0.0).mean(axis=(1, 3)) * FULL_SCORE).astype(np.uint8)
+        return np.rint(self._blocks(likelihood, 0.0).mean(axis=(1, 3)) * FULL_SCORE).astype(
+            np.uint8
+        )
 
     @cached_property
     def passage(self):
-        """Return (rows + 2, columns + 2) uint8: what of the search lattice is a WALL, and what CLEAR of it."""
+        """
+        Return (rows + 2, columns + 2) uint8.
+
+        What of the search lattice is a WALL, and what CLEAR of it.
+        """
         wall = self._blocks(self.grid.obstacles, False).any(axis=(1, 3))
         gap = self._blocks(self.grid.obstacle_distance, np.inf).min(axis=(1, 3))
         result = np.zeros(wall.shape, dtype=np.uint8)
@@ -72,9 +88,17 @@ class MapFields:
         result[wall] = WALL
         return np.pad(result, 1)
 
+    def prepare(self):
+        """Compute now what the first search would have to wait for."""
+        return self.signed_distance, self.passage
+
     @cached_property
     def floor(self):
-        """Return the (rows, columns) mask of search cells with known free floor, one more all around."""
+        """
+        Return the (rows, columns) mask of search cells with known free floor.
+
+        One more all around.
+        """
         return ndimage.binary_dilation(self._blocks(self.grid.free, False).any(axis=(1, 3)))
 
     @cached_property
@@ -82,8 +106,8 @@ class MapFields:
         """
         Return the (rows, columns) mask of search cells where the scanner may be.
 
-        That is the floor, and what it encloses: where furniture is drawn the robot can stand when that
-        has been taken away.
+        That is the floor, and what it encloses: where furniture is drawn the robot can stand when
+        that has been taken away.
         """
         return ndimage.binary_fill_holes(self.floor)
 
@@ -95,10 +119,18 @@ class MapFields:
 
 
 class Rays:
-    """Beams as points in a row, to see which of them would have to pass through a wall of the map."""
+    """
+    Beams as points in a row.
+
+    To see which of them would have to pass through a wall of the map.
+    """
 
     def __init__(self, fields, ends):
-        """Take beams by their ``ends`` (beams, 2), metres around the scanner, a point each search cell."""
+        """
+        Take beams by their ``ends`` (beams, 2), metres around the scanner.
+
+        A point each search cell.
+        """
         self._fields = fields
         lengths = np.hypot(*ends.T)
         counts = np.maximum(1, (lengths / fields.search_resolution).astype(int))
@@ -109,10 +141,11 @@ class Rays:
 
     def crossed(self, x, y, yaw):
         """
-        Return the (poses, beams) mask of beams through walls, for scanner poses in grid coordinates.
+        Return the (poses, beams) mask of beams through walls.
 
-        A beam counts when it enters an obstacle and comes out again, well away from every obstacle,
-        before its end: one that only grazes the wall on which it ends does not.
+        ``x``, ``y`` and ``yaw`` (poses,) are of the scanner, in grid coordinates. A beam counts
+        when it enters an obstacle and comes out again, well away from every obstacle, before its
+        end: one that only grazes the wall on which it ends does not.
         """
         field = self._fields.passage
         rows, columns = field.shape
@@ -131,5 +164,6 @@ class Rays:
         number = np.arange(len(px), dtype=np.int32)
         entered = np.where(seen == WALL, number, np.int32(len(px)))
         clear = np.where(seen == CLEAR, number, np.int32(-1))
-        return (np.minimum.reduceat(entered, self._starts, axis=1)
-                < np.maximum.reduceat(clear, self._starts, axis=1))
+        return np.minimum.reduceat(entered, self._starts, axis=1) < np.maximum.reduceat(
+            clear, self._starts, axis=1
+        )

@@ -1,4 +1,5 @@
 """A pose on the lattice made exact: robust least squares on the map's signed distance field."""
+
 from dataclasses import dataclass
 import math
 
@@ -34,8 +35,8 @@ def interpolate(field, resolution, points):
     """
     Return values and gradients of a field between its cell centres, bilinear.
 
-    ``field`` (rows, columns); ``points`` (N, 2) in grid coordinates. Returns (N,) and (N, 2) per metre; NaN
-    outside the outermost centres.
+    ``field`` (rows, columns); ``points`` (N, 2) in grid coordinates. Returns (N,) and (N, 2) per
+    metre; NaN outside the outermost centres.
     """
     rows, columns = field.shape
     u = points[:, 0] / resolution - 0.5
@@ -51,8 +52,9 @@ def interpolate(field, resolution, points):
     f10, f11 = flat[corner + up], flat[corner + up + right]
     low, high = f00 + a * (f01 - f00), f10 + a * (f11 - f10)
     values = low + b * (high - low)
-    gradients = np.stack([
-        (f01 - f00) * (1 - b) + (f11 - f10) * b, high - low], axis=1) / resolution
+    gradients = (
+        np.stack([(f01 - f00) * (1 - b) + (f11 - f10) * b, high - low], axis=1) / resolution
+    )
     values[outside] = np.nan
     return values, gradients
 
@@ -61,9 +63,10 @@ def refine(fields, points, pose, scales_m=(0.15, 0.07), steps=8):
     """
     Move a pose to where the ends of the beams lie on drawn surfaces.
 
-    ``points`` (beams, 2) in the scanner's frame, ``pose`` of the scanner in grid coordinates. Gauss-Newton with
-    Geman-McClure weights, first wide and then narrow, so that ends on what is not in the map lose their say; damped
-    where a direction is free (Levenberg, 1944), so that the pose stays there. Returns a :class:`Refined`.
+    ``points`` (beams, 2) in the scanner's frame, ``pose`` of the scanner in grid coordinates.
+    Gauss-Newton with Geman-McClure weights, first wide and then narrow, so that ends on what is
+    not in the map lose their say; damped where a direction is free (Levenberg, 1944), so that the
+    pose stays there. Returns a :class:`Refined`.
     """
     pose = np.array(pose, dtype=float)
     field, resolution = fields.signed_distance, fields.grid.resolution
@@ -81,7 +84,9 @@ def refine(fields, points, pose, scales_m=(0.15, 0.07), steps=8):
             pose += move
             if np.abs(move).max() < 1e-5:
                 break
-    residual, jacobian, weight = _linearise(field, resolution, points, pose, max(scales_m[-1], resolution))
+    residual, jacobian, weight = _linearise(
+        field, resolution, points, pose, max(scales_m[-1], resolution)
+    )
     covariance = _covariance(residual, jacobian, weight, resolution)
     ends, _ = interpolate(field, resolution, _placed(points, pose))
     return Refined(pose, covariance, ends)
@@ -110,13 +115,13 @@ def _covariance(residual, jacobian, weight, resolution):
     """
     Return the (3, 3) covariance: the inverse Hessian times the residuals' variance.
 
-    The errors of neighbouring ends on one wall are the map's own and not independent: a tenth of the beams
-    is taken for independent, and none for better than half a cell.
+    The errors of neighbouring ends on one wall are the map's own and not independent: a tenth of
+    the beams is taken for independent, and none for better than half a cell.
     """
     total = weight.sum()
     if total < 3:
         return np.diag([np.inf] * 3)
-    variance = max((weight * residual ** 2).sum() / total, (resolution / 2) ** 2 / 3)
+    variance = max((weight * residual**2).sum() / total, (resolution / 2) ** 2 / 3)
     hessian = (jacobian * weight[:, None]).T @ jacobian
     values, vectors = np.linalg.eigh(hessian)
     values = np.maximum(values, 1e-9)

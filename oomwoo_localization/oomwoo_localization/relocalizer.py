@@ -1,17 +1,18 @@
 """
-Where in the map is the robot, from one scan and no prior? And can one tell?
+Find the robot in the map, from one scan and no prior, and say whether that can be believed.
 
-A pose's score is the share of beams that end on walls of the map, less those that would have had to pass through
-one. The whole map is searched (branch and bound), for the best pose and for the best that is distinct from
-it in position or heading; the winner is refined below a cell. It is believed only when enough of the scan
-speaks for it, little against it, nothing distinct comes close, and no direction is free.
+A pose's score is the share of beams that end on walls of the map, less those that would have had
+to pass through one. The whole map is searched (branch and bound), for the best pose and for the
+best that is distinct from it in position or heading; the winner is refined below a cell. It is
+believed only when enough of the scan speaks for it, little against it, nothing distinct comes
+close, and no direction is free.
 """
+
 from dataclasses import dataclass, replace
 import math
 import time
 
 import numpy as np
-
 from oomwoo_localization.branch_and_bound import Lattice, Pyramid, search
 from oomwoo_localization.frames import transform_points, wrap_angle
 from oomwoo_localization.grids import GridError
@@ -20,10 +21,10 @@ from oomwoo_localization.refinement import refine
 from oomwoo_localization.scan_evidence import evidence_of
 from oomwoo_localization.settings import check_settings, setting
 
-FULL_MARGIN = 1.5              # times the margin that is needed: confidence 1
-HIT_M = 0.15                   # an end this near a wall ends on it
-MOST_CELLS = 2_500_000         # of the search lattice with its margins; a level takes 8 bytes each
-FLOOR = 0.75                   # of the least score: what is below is not looked for
+FULL_MARGIN = 1.5  # times the margin that is needed: confidence 1
+HIT_M = 0.15  # an end this near a wall ends on it
+MOST_CELLS = 2_500_000  # of the search lattice with its margins; a level takes 8 bytes each
+FLOOR = 0.75  # of the least score: what is below is not looked for
 
 
 @dataclass(frozen=True)
@@ -31,33 +32,72 @@ class RelocalizerSettings:
     """What counts as a match, and when it is believed."""
 
     search_resolution_m: float = setting(
-        0.05, 'finest cell that is searched; a finer map is searched in blocks', 'm', 0.01, 0.5, live=False)
+        0.05,
+        'finest cell that is searched; a finer map is searched in blocks',
+        'm',
+        0.01,
+        0.5,
+        live=False,
+    )
     hit_sigma_m: float = setting(
-        0.07, 'spread of the likelihood field around walls', 'm', 0.01, 0.5, live=False)
+        0.07, 'spread of the likelihood field around walls', 'm', 0.01, 0.5, live=False
+    )
     range_max_m: float = setting(
-        20.0, 'beams longer than this are left out', 'm', 1.0, 100.0, live=False)
+        20.0, 'beams longer than this are left out', 'm', 1.0, 100.0, live=False
+    )
     most_points: int = setting(180, 'ends of beams that the search looks at', '', 20, 600)
-    most_nodes: int = setting(1_000_000, 'nodes of the search tree after which it gives up', '', 1000, 100_000_000)
+    most_nodes: int = setting(
+        1_000_000, 'nodes of the search tree after which it gives up', '', 1000, 100_000_000
+    )
     least_points: int = setting(30, 'ends of beams needed to search at all', '', 3, 600)
     crossing_weight: float = setting(
-        2.0, 'what a beam through a wall takes away beyond those allowed, in beams on a wall', '', 0.0, 5.0)
+        2.0,
+        'what a beam through a wall takes away beyond those allowed, in beams on a wall',
+        '',
+        0.0,
+        5.0,
+    )
     crossing_allowed: float = setting(
-        0.35, 'share of beams through walls that costs nothing: what is drawn there may be gone', '', 0.0, 1.0)
+        0.35,
+        'share of beams through walls that costs nothing: what is drawn there may be gone',
+        '',
+        0.0,
+        1.0,
+    )
     apart_m: float = setting(0.25, 'poses farther apart than this are distinct', 'm', 0.05, 2.0)
-    apart_deg: float = setting(9.0, 'headings farther apart than this are distinct', 'deg', 1.0, 90.0)
+    apart_deg: float = setting(
+        9.0, 'headings farther apart than this are distinct', 'deg', 1.0, 90.0
+    )
     least_score: float = setting(0.6, 'score below which no pose is believed', '', 0.0, 1.0)
     sure_score: float = setting(
-        0.95, 'score from which on nothing more than the least margin is asked for', '', 0.0, 1.0)
+        0.95, 'score from which on nothing more than the least margin is asked for', '', 0.0, 1.0
+    )
     least_margin: float = setting(
-        0.08, 'lead over every distinct pose, as a share of the score, that is needed', '', 0.0, 0.5)
+        0.08,
+        'lead over every distinct pose, as a share of the score, that is needed',
+        '',
+        0.0,
+        0.5,
+    )
     doubt: float = setting(
-        0.6, 'how much more margin is needed for a score below the sure one', '', 0.0, 5.0)
+        0.6, 'how much more margin is needed for a score below the sure one', '', 0.0, 5.0
+    )
     most_crossed: float = setting(
-        0.25, 'share of beams through walls above which no pose is believed', '', 0.0, 1.0)
+        0.25, 'share of beams through walls above which no pose is believed', '', 0.0, 1.0
+    )
     most_lost: float = setting(
-        0.04, 'share of beams that end nowhere behind a wall above which no pose is believed', '', 0.0, 1.0)
-    most_std_m: float = setting(0.05, 'standard deviation above which a direction is free', 'm', 0.001, 1.0)
-    most_std_deg: float = setting(1.5, 'standard deviation above which the heading is free', 'deg', 0.01, 45.0)
+        0.04,
+        'share of beams that end nowhere behind a wall above which no pose is believed',
+        '',
+        0.0,
+        1.0,
+    )
+    most_std_m: float = setting(
+        0.05, 'standard deviation above which a direction is free', 'm', 0.001, 1.0
+    )
+    most_std_deg: float = setting(
+        1.5, 'standard deviation above which the heading is free', 'deg', 0.01, 45.0
+    )
 
     def margin(self, score):
         """Return the lead that a score needs over every distinct pose, as a share of itself."""
@@ -69,9 +109,10 @@ class Relocalization:
     """
     Answer to one scan, poses of the base in the map frame.
 
-    ``score`` is the share of beams on mapped walls less what speaks against it, ``score_normalized`` the same within
-    0..1, ``confidence`` 0..1 the lead over ``runner_up``, the best pose distinct in position or heading.
-    ``reason_code`` is empty when ``accepted``. ``pose`` is the best guess even when refused; NaN without any.
+    ``score`` is the share of beams on mapped walls less what speaks against it,
+    ``score_normalized`` the same within 0..1, ``confidence`` 0..1 the lead over ``runner_up``, the
+    best pose distinct in position or heading. ``reason_code`` is empty when ``accepted``. ``pose``
+    is the best guess even when refused; NaN without any.
     """
 
     accepted: bool
@@ -94,7 +135,18 @@ UNKNOWN_COVARIANCE = np.diag([np.inf] * 3)
 def refusal(reason_code, message, runtime_s=0.0):
     """Return a :class:`Relocalization` that knows nothing and says why."""
     return Relocalization(
-        False, NOWHERE, UNKNOWN_COVARIANCE, 0.0, 0.0, 0.0, NOWHERE, 0.0, runtime_s, reason_code, message)
+        False,
+        NOWHERE,
+        UNKNOWN_COVARIANCE,
+        0.0,
+        0.0,
+        0.0,
+        NOWHERE,
+        0.0,
+        runtime_s,
+        reason_code,
+        message,
+    )
 
 
 class Relocalizer:
@@ -102,9 +154,11 @@ class Relocalizer:
 
     def __init__(self, grid, settings=None, robot=None):
         """
-        Prepare a map; ``robot`` is kept for callers that pass it, the search needs none of its dimensions.
+        Prepare a map.
 
-        Raises :class:`~oomwoo_localization.grids.GridError` for a map without free floor or without any obstacle.
+        ``robot`` is kept for callers that pass it; the search needs none of its dimensions. Raises
+        :class:`~oomwoo_localization.grids.GridError` for a map without free floor or without any
+        obstacle.
         """
         self.grid = grid.check()
         self.settings = check_settings(settings or RelocalizerSettings())
@@ -118,15 +172,24 @@ class Relocalizer:
         levels = int(np.clip(round(math.log2(max(rows, columns) / 4)), 2, 6))
         self.pyramid = Pyramid(self.fields.scores, self.fields.standable, reach, levels)
         self.longest_m = (reach - 1) * self.fields.search_resolution
-        self.fields.signed_distance, self.fields.passage      # computed now and not in the first search
+        self.fields.prepare()
 
     def _lattice_size(self):
-        """Return the fields, coarse enough for the pyramid to be kept, and how far a beam may reach in cells."""
+        """
+        Return the fields, coarse enough for the pyramid to be kept.
+
+        And how far a beam may reach in cells.
+        """
         settings, resolution = self.settings, self.settings.search_resolution_m
         while True:
             fields = MapFields(self.grid, settings.hit_sigma_m, resolution)
             size = np.array(self.grid.shape) / fields.block
-            reach = math.ceil(min(math.hypot(*size) + 2, settings.range_max_m / fields.search_resolution)) + 1
+            reach = (
+                math.ceil(
+                    min(math.hypot(*size) + 2, settings.range_max_m / fields.search_resolution)
+                )
+                + 1
+            )
             if (size + reach).prod() <= MOST_CELLS:
                 return fields, reach
             resolution = (fields.block + 1) * self.grid.resolution
@@ -135,20 +198,29 @@ class Relocalizer:
 
     def relocalize(self, scan, base_from_scan):
         """
-        Return the :class:`Relocalization` of a scan; ``base_from_scan`` is the scanner's 4 x 4 mount.
+        Return the :class:`Relocalization` of a scan.
 
-        Raises :class:`~oomwoo_localization.scans.ScanError` for a scan whose header makes no sense.
+        ``base_from_scan`` is the scanner's 4 x 4 mount. Raises
+        :class:`~oomwoo_localization.scans.ScanError` for a scan whose header makes no sense.
         """
         began = time.perf_counter()
         evidence = self._evidence(scan, base_from_scan)
         if len(evidence.ends) < self.settings.least_points:
-            return refusal('too_few_beams', (
-                f'{len(evidence.ends)} ends of {len(scan.ranges)} beams are of use; '
-                f'{self.settings.least_points} are needed'), time.perf_counter() - began)
+            return refusal(
+                'too_few_beams',
+                (
+                    f'{len(evidence.ends)} ends of {len(scan.ranges)} beams are of use; '
+                    f'{self.settings.least_points} are needed'
+                ),
+                time.perf_counter() - began,
+            )
         found = self._search(evidence, 2)
         if not found.leaves:
-            return refusal('no_match', 'no pose in the map explains any of the scan',
-                           time.perf_counter() - began)
+            return refusal(
+                'no_match',
+                'no pose in the map explains any of the scan',
+                time.perf_counter() - began,
+            )
         answer = self._judge(evidence, found)
         return replace(answer, runtime_s=time.perf_counter() - began)
 
@@ -156,16 +228,25 @@ class Relocalizer:
         """
         Return up to ``count`` ``(pose, score)``, distinct from each other, best first.
 
-        Poses of the base in the map frame, refined. Only those are looked for that come so close to the best that
-        one could not be told from the other; empty when the scan is no use.
+        Poses of the base in the map frame, refined. Only those are looked for that come so close
+        to the best that one could not be told from the other; empty when the scan is no use.
         """
         evidence = self._evidence(scan, base_from_scan)
         if len(evidence.ends) < self.settings.least_points:
             return []
         found = self._search(evidence, count)
-        rivals = [leaf for leaf in found.leaves if leaf.score >= self._rival_score(found.leaves[0].score, evidence)]
-        return [(self._base_pose(evidence, self._refined(evidence, leaf)[0].pose), self._share(evidence, leaf.score))
-                for leaf in rivals]
+        rivals = [
+            leaf
+            for leaf in found.leaves
+            if leaf.score >= self._rival_score(found.leaves[0].score, evidence)
+        ]
+        return [
+            (
+                self._base_pose(evidence, self._refined(evidence, leaf)[0].pose),
+                self._share(evidence, leaf.score),
+            )
+            for leaf in rivals
+        ]
 
     # -- steps ------------------------------------------------------------------------------
 
@@ -184,13 +265,20 @@ class Relocalizer:
             # Who stands where something is drawn knows that it is gone.
             return settings.crossing_weight * full * beyond * self.fields.floor[row, column]
 
-        lattice = Lattice(self.pyramid, evidence.ends, resolution, penalty if settings.crossing_weight else None)
+        lattice = Lattice(
+            self.pyramid, evidence.ends, resolution, penalty if settings.crossing_weight else None
+        )
         apart = (settings.apart_m, math.radians(settings.apart_deg))
         return search(
-            lattice, count, apart, lambda best: self._rival_score(best, evidence), most_effort=settings.most_nodes)
+            lattice,
+            count,
+            apart,
+            lambda best: self._rival_score(best, evidence),
+            most_effort=settings.most_nodes,
+        )
 
     def _rival_score(self, best, evidence):
-        """Return the lattice score above which a distinct pose takes something from the confidence in the best."""
+        """Return the lattice score from which on a distinct pose lowers the confidence."""
         share = self._share(evidence, best)
         rival = share * (1.0 - FULL_MARGIN * self.settings.margin(share))
         return FULL_SCORE * len(evidence.ends) * max(FLOOR * self.settings.least_score, rival)
@@ -199,17 +287,30 @@ class Relocalizer:
         return score / (FULL_SCORE * len(evidence.ends))
 
     def _refined(self, evidence, leaf):
-        """Return the :class:`Refined` pose of a leaf and whether it stayed near; else it stands where it was."""
+        """
+        Return the :class:`Refined` pose of a leaf and whether it stayed near.
+
+        Else it stands where it was.
+        """
         resolution, settings = self.fields.search_resolution, self.settings
-        start = np.array([(leaf.column + 0.5) * resolution, (leaf.row + 0.5) * resolution, leaf.angle])
+        start = np.array(
+            [(leaf.column + 0.5) * resolution, (leaf.row + 0.5) * resolution, leaf.angle]
+        )
         refined = refine(self.fields, evidence.ends, start)
         moved = refined.pose - start
-        if math.hypot(*moved[:2]) <= settings.apart_m and abs(math.degrees(moved[2])) <= settings.apart_deg:
+        if (
+            math.hypot(*moved[:2]) <= settings.apart_m
+            and abs(math.degrees(moved[2])) <= settings.apart_deg
+        ):
             return refined, True
         return replace(refined, pose=start), False
 
     def _judge(self, evidence, found):
-        """Return the answer with its reasons; the pose is believed only when there is none against it."""
+        """
+        Return the answer with its reasons.
+
+        The pose is believed only when there is none against it.
+        """
         settings, best, others = self.settings, found.leaves[0], found.leaves[1:2]
         refined, near = self._refined(evidence, best)
         crossed = Rays(self.fields, evidence.ends).crossed(*refined.pose[:, None])[0]
@@ -224,27 +325,55 @@ class Relocalizer:
         needed = settings.margin(score)
         std_m, std_deg = refined.std_m, math.degrees(refined.std_rad)
         against = (
-            (math.isinf(found.complete_above), 'undecided',
-             f'too many poses are about as good: gave up after {settings.most_nodes} nodes'),
-            (score < settings.least_score, 'low_score',
-             f'the best pose explains {score:.0%} of the scan; {settings.least_score:.0%} is needed'),
-            (lost > settings.most_lost or through > settings.most_crossed, 'through_walls',
-             f'at the best pose {through:.0%} of the beams would pass through walls of the map, and {lost:.0%} '
-             'would end nowhere behind them'),
-            (margin < needed, 'ambiguous',
-             f'a distinct pose is nearly as good: it explains {bound:.0%}, the best {explained:.0%}, '
-             f'and a lead of {needed:.0%} is needed'),
-            (not near or std_m > settings.most_std_m or std_deg > settings.most_std_deg, 'free_direction',
-             f'the scan leaves the pose free by {std_m:.2f} m and {std_deg:.1f} degrees'))
-        reason, message = next(((code, text) for is_so, code, text in against if is_so), ('', 'found'))
+            (
+                math.isinf(found.complete_above),
+                'undecided',
+                f'too many poses are about as good: gave up after {settings.most_nodes} nodes',
+            ),
+            (
+                score < settings.least_score,
+                'low_score',
+                f'the best pose explains {score:.0%} of the scan; '
+                f'{settings.least_score:.0%} is needed',
+            ),
+            (
+                lost > settings.most_lost or through > settings.most_crossed,
+                'through_walls',
+                f'at the best pose {through:.0%} of the beams would pass through walls, '
+                f'and {lost:.0%} would end nowhere behind them',
+            ),
+            (
+                margin < needed,
+                'ambiguous',
+                f'a distinct pose is nearly as good: it explains {bound:.0%}, '
+                f'the best {explained:.0%}, and a lead of {needed:.0%} is needed',
+            ),
+            (
+                not near or std_m > settings.most_std_m or std_deg > settings.most_std_deg,
+                'free_direction',
+                f'the scan leaves the pose free by {std_m:.2f} m and {std_deg:.1f} degrees',
+            ),
+        )
+        reason, message = next(
+            ((code, text) for is_so, code, text in against if is_so), ('', 'found')
+        )
         return Relocalization(
-            accepted=not reason, pose=self._base_pose(evidence, refined.pose),
-            covariance=self._base_covariance(evidence, refined), score=score,
+            accepted=not reason,
+            pose=self._base_pose(evidence, refined.pose),
+            covariance=self._base_covariance(evidence, refined),
+            score=score,
             score_normalized=min(1.0, max(0.0, score)),
             confidence=float(np.clip(margin / (FULL_MARGIN * needed), 0.0, 1.0)),
-            runner_up=(self._base_pose(evidence, self._refined(evidence, others[0])[0].pose)
-                       if others else NOWHERE),
-            runner_up_score=runner_up_score, runtime_s=0.0, reason_code=reason, message=message)
+            runner_up=(
+                self._base_pose(evidence, self._refined(evidence, others[0])[0].pose)
+                if others
+                else NOWHERE
+            ),
+            runner_up_score=runner_up_score,
+            runtime_s=0.0,
+            reason_code=reason,
+            message=message,
+        )
 
     # -- frames -----------------------------------------------------------------------------
 

@@ -1,4 +1,5 @@
 """A room that looks the same from nowhere else, as a map, and scans of it; for tests."""
+
 import math
 
 import numpy as np
@@ -32,12 +33,23 @@ def l_shaped_map(**kwargs):
 
 
 def scan_ranges(grid, scanner, angles, range_max=10.0, step=0.2):
-    """Return (beams,) ranges from a scanner's pose to the drawn cells, by small steps; inf for no return."""
+    """
+    Return (beams,) ranges from a scanner's pose to the drawn cells, by small steps.
+
+    Inf for no return.
+    """
     along = np.arange(0.0, range_max, step * grid.resolution)
     heading = scanner[2] + angles
-    points = np.stack([scanner[0] + np.outer(np.cos(heading), along),
-                       scanner[1] + np.outer(np.sin(heading), along)], axis=2)
-    hit = grid.lookup(grid.obstacles.astype(float), points.reshape(-1, 2), outside=0.0).reshape(len(angles), -1)
+    points = np.stack(
+        [
+            scanner[0] + np.outer(np.cos(heading), along),
+            scanner[1] + np.outer(np.sin(heading), along),
+        ],
+        axis=2,
+    )
+    hit = grid.lookup(grid.obstacles.astype(float), points.reshape(-1, 2), outside=0.0).reshape(
+        len(angles), -1
+    )
     return np.where(hit.any(axis=1), along[hit.argmax(axis=1)], np.inf)
 
 

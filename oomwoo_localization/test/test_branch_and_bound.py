@@ -1,7 +1,13 @@
-"""The search finds what looking at every pose finds: on random maps, with random scans, penalties included."""
+"""
+The search finds what looking at every pose finds.
+
+On random maps, with random scans, penalties included.
+"""
+
 import math
 
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 import numpy as np
 from oomwoo_localization.branch_and_bound import bundle_size, Lattice, Pyramid, search
 import pytest
@@ -14,8 +20,11 @@ def random_case(seed, levels):
     """Return a lattice over a random map with a scan that partly fits somewhere."""
     rng = np.random.default_rng(seed)
     rows, columns = rng.integers(5, 20, 2)
-    scores = np.where(rng.random((rows, columns)) < rng.uniform(0.05, 0.4),
-                      rng.integers(1, 101, (rows, columns)), 0).astype(np.uint8)
+    scores = np.where(
+        rng.random((rows, columns)) < rng.uniform(0.05, 0.4),
+        rng.integers(1, 101, (rows, columns)),
+        0,
+    ).astype(np.uint8)
     standable = rng.random((rows, columns)) < rng.uniform(0.2, 1.0)
     standable[rng.integers(rows), rng.integers(columns)] = True
     beams = rng.integers(3, 25)
@@ -33,7 +42,11 @@ def random_case(seed, levels):
 
 
 def every_pose(lattice, scores, standable):
-    """Return (headings, rows, columns) of all scores, the slow and plain way; -inf where none may stand."""
+    """
+    Return (headings, rows, columns) of all scores, the slow and plain way.
+
+    -inf where none may stand.
+    """
     rows, columns = scores.shape
     result = np.full((lattice.headings, rows, columns), -np.inf)
     for heading in range(lattice.headings):
@@ -52,13 +65,17 @@ def every_pose(lattice, scores, standable):
 def distinct(lattice, shape, leaf):
     """Return the mask of poses that are distinct from a leaf."""
     h, r, c = np.indices(shape)
-    turn = np.abs((h - leaf.heading + lattice.headings / 2) % lattice.headings - lattice.headings / 2)
+    turn = np.abs(
+        (h - leaf.heading + lattice.headings / 2) % lattice.headings - lattice.headings / 2
+    )
     far = np.hypot(r - leaf.row, c - leaf.column) * RESOLUTION
     return (far > APART[0]) | (turn * lattice.step > APART[1])
 
 
 @settings(max_examples=60)
-@given(st.integers(0, 2 ** 32), st.integers(1, 4), st.sampled_from([0.0, 0.6, 0.9]), st.integers(1, 8))
+@given(
+    st.integers(0, 2**32), st.integers(1, 4), st.sampled_from([0.0, 0.6, 0.9]), st.integers(1, 8)
+)
 def test_as_good_as_exhaustive(seed, levels, keep, width):
     """Winner, runner-up and third score exactly what the best of all poses score."""
     lattice, scores, standable = random_case(seed, levels)
@@ -76,7 +93,7 @@ def test_as_good_as_exhaustive(seed, levels, keep, width):
 
 
 @settings(max_examples=15)
-@given(st.integers(0, 2 ** 32), st.integers(1, 4))
+@given(st.integers(0, 2**32), st.integers(1, 4))
 def test_bounds_hold(seed, levels):
     """No pose scores more than any node that stands for it: else the search could lose it."""
     lattice, scores, standable = random_case(seed, levels)
@@ -85,11 +102,14 @@ def test_bounds_hold(seed, levels):
     nodes = lattice.roots()
     for level in range(levels - 1, -1, -1):
         nodes = lattice.children(nodes, level, -1)
-        size, cells = bundle_size(level), 2 ** level
+        size, cells = bundle_size(level), 2**level
         covered = np.full(everything.shape, -np.inf)
         for bundle, row, column, bound in zip(nodes.bundle, nodes.row, nodes.column, nodes.bound):
-            part = (slice(bundle * size, (bundle + 1) * size),
-                    slice(row * cells, (row + 1) * cells), slice(column * cells, (column + 1) * cells))
+            part = (
+                slice(bundle * size, (bundle + 1) * size),
+                slice(row * cells, (row + 1) * cells),
+                slice(column * cells, (column + 1) * cells),
+            )
             assert everything[part].max(initial=-np.inf) <= bound
             covered[part] = bound
         assert (everything <= covered).all()

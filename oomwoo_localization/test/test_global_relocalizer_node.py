@@ -1,4 +1,5 @@
 """The service over DDS: right answers, and a reason for every question that has none."""
+
 import math
 import os
 import signal
@@ -22,7 +23,7 @@ from sensor_msgs.msg import LaserScan
 from tf2_ros import StaticTransformBroadcaster
 
 BEAMS = 180
-MOUNT = (0.1, -0.05, math.radians(170.0))           # turned, beside the middle, and upside down
+MOUNT = (0.1, -0.05, math.radians(170.0))  # turned, beside the middle, and upside down
 POSE = np.array([1.3, 0.8, 0.6])
 
 
@@ -56,8 +57,13 @@ def scan_msg(node, grid, pose=POSE, age_s=0.0):
     scanner = compose(pose, (MOUNT[0], MOUNT[1], MOUNT[2]))
     increment = 2 * math.pi / BEAMS
     angles = -math.pi + increment * np.arange(BEAMS)
-    msg = LaserScan(angle_min=-math.pi, angle_max=math.pi - increment, angle_increment=increment,
-                    range_min=0.05, range_max=10.0)
+    msg = LaserScan(
+        angle_min=-math.pi,
+        angle_max=math.pi - increment,
+        angle_increment=increment,
+        range_min=0.05,
+        range_max=10.0,
+    )
     # Upside down: positive angles are to the right.
     msg.ranges = scan_ranges(grid, scanner, -angles).tolist()
     msg.header.frame_id = 'laser'
@@ -69,12 +75,14 @@ def scan_msg(node, grid, pose=POSE, age_s=0.0):
 def graph():
     """Run the node in a process and an asker here."""
     rclpy.init()
-    process = subprocess.Popen([sys.executable, '-m', 'oomwoo_localization.global_relocalizer_node'],
-                               env=dict(os.environ, OMP_NUM_THREADS='1'))
+    process = subprocess.Popen(
+        [sys.executable, '-m', 'oomwoo_localization.global_relocalizer_node'],
+        env=dict(os.environ, OMP_NUM_THREADS='1'),
+    )
     node = Asker()
     executor = SingleThreadedExecutor()
     executor.add_node(node)
-    assert node.client.wait_for_service(30.0), 'the service did not come up'
+    assert node.client.wait_for_service(90.0), 'the service did not come up'
     yield node, executor
     process.send_signal(signal.SIGINT)
     assert process.wait(20) == 0
@@ -93,13 +101,19 @@ def answers(graph, *futures):
 
 
 def eventually(graph, reason, scan=None):
-    """Ask until the answer has a reason code; messages that were sent before may still be under way."""
+    """
+    Ask until the answer has a reason code.
+
+    Messages that were sent before may still be under way.
+    """
     until = time.monotonic() + 15.0
     while time.monotonic() < until:
-        answer, = answers(graph, graph[0].ask(scan))
+        (answer,) = answers(graph, graph[0].ask(scan))
         if answer.reason_code == reason:
             return answer
-    raise AssertionError(f'wanted {reason!r}, the last answer is {answer.reason_code!r}: {answer.message}')
+    raise AssertionError(
+        f'wanted {reason!r}, the last answer is {answer.reason_code!r}: {answer.message}'
+    )
 
 
 def test_every_question_gets_an_answer(graph):
@@ -107,7 +121,7 @@ def test_every_question_gets_an_answer(graph):
     node, _ = graph
     grid = l_shaped_map()
     good = scan_msg(node, grid)
-    answer, = answers(graph, node.ask(good))
+    (answer,) = answers(graph, node.ask(good))
     assert (answer.success, answer.reason_code) == (False, 'no_map')
     assert '/map' in answer.message
     node.map.publish(grid_to_msg(grid))
@@ -139,7 +153,11 @@ def test_every_question_gets_an_answer(graph):
 
 
 def test_two_requests_at_once_and_a_map_that_changes(graph):
-    """Both are answered from the map that was there when they were asked, and say so when it is no longer."""
+    """
+    Both are answered from the map that was there when they were asked.
+
+    And say so when it is no longer.
+    """
     node, _ = graph
     grid = l_shaped_map()
     node.send_mount()

@@ -1,11 +1,23 @@
-"""The relocalizer on drawn rooms: exact where it can tell, and refusing where it cannot, each for its reason."""
+"""
+The relocalizer on drawn rooms.
+
+Exact where it can tell, and refusing where it cannot, each for its reason.
+"""
+
 from dataclasses import replace
 import math
 import time
 
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 import numpy as np
-from oomwoo_localization.frames import compose, inverse, matrix_from_xyzrpy, transform_points, wrap_angle
+from oomwoo_localization.frames import (
+    compose,
+    inverse,
+    matrix_from_xyzrpy,
+    transform_points,
+    wrap_angle,
+)
 from oomwoo_localization.grids import GridError, OccupancyGrid
 from oomwoo_localization.likelihood import MapFields, Rays
 from oomwoo_localization.relocalizer import Relocalizer, RelocalizerSettings
@@ -21,8 +33,10 @@ POSES = [(1.3, 0.8, 0.6), (-1.2, -1.4, -2.0), (-2.9, 2.4, 3.1), (2.9, -2.5, 1.5)
 
 def off(answer, pose):
     """Return (metres, degrees)."""
-    return (math.hypot(*(answer.pose - pose)[:2]),
-            abs(math.degrees(wrap_angle(answer.pose[2] - pose[2]))))
+    return (
+        math.hypot(*(answer.pose - pose)[:2]),
+        abs(math.degrees(wrap_angle(answer.pose[2] - pose[2]))),
+    )
 
 
 def is_near(answer, pose, metres=0.03, degrees=0.6):
@@ -43,7 +57,9 @@ def flat():
 def test_finds_itself_below_a_cell(flat, pose, yaw):
     """Anywhere, whichever way the scanner is mounted; the covariance holds the error."""
     grid, relocalizer = flat
-    scan = make_scan(grid, compose(pose, (*MOUNT[:2], yaw)), noise_m=0.01, rng=np.random.default_rng(1))
+    scan = make_scan(
+        grid, compose(pose, (*MOUNT[:2], yaw)), noise_m=0.01, rng=np.random.default_rng(1)
+    )
     answer = relocalizer.relocalize(scan, matrix_from_xyzrpy(*MOUNT, yaw=yaw))
     assert answer.accepted and answer.reason_code == '' and answer.confidence >= 2 / 3
     assert is_near(answer, pose)
@@ -52,7 +68,7 @@ def test_finds_itself_below_a_cell(flat, pose, yaw):
     assert (deviation < (0.05, 0.05, math.radians(1.5))).all()
     error = answer.pose - pose
     error[2] = wrap_angle(error[2])
-    assert error @ np.linalg.solve(answer.covariance, error) < 16.3       # of a chi-square of 3: 99.9 %
+    assert error @ np.linalg.solve(answer.covariance, error) < 16.3  # of a chi-square of 3: 99.9 %
 
 
 @settings(max_examples=12)
@@ -127,7 +143,9 @@ def test_candidates_are_the_twins(flat):
     assert len(flat[1].candidates(scan, np.eye(4), 5)) == 1
 
 
-@pytest.mark.parametrize('case', ['corridor', 'single wall', 'mirror', 'other room', 'far too much blocked'])
+@pytest.mark.parametrize(
+    'case', ['corridor', 'single wall', 'mirror', 'other room', 'far too much blocked']
+)
 def test_refuses_what_it_cannot_tell(case):
     """Each for a reason of its own, and never with a wrong pose believed."""
     here = np.array([0.3, 0.2, 0.4])
@@ -140,13 +158,22 @@ def test_refuses_what_it_cannot_tell(case):
         cells = np.zeros((100, 120), np.int8)
         cells[50, 10:110] = 100
         grid = OccupancyGrid(cells, 0.05, (-3.0, -2.0, 0.0))
-        scan, reasons = make_scan(grid, here), {'ambiguous', 'free_direction', 'undecided', 'too_few_beams'}
+        scan, reasons = (
+            make_scan(grid, here),
+            {'ambiguous', 'free_direction', 'undecided', 'too_few_beams'},
+        )
     elif case == 'mirror':
         grid = replace(flat, cells=flat.cells[:, ::-1])
-        scan, reasons = make_scan(flat, here), {'ambiguous', 'low_score', 'through_walls', 'undecided'}
+        scan, reasons = (
+            make_scan(flat, here),
+            {'ambiguous', 'low_score', 'through_walls', 'undecided'},
+        )
     elif case == 'other room':
         grid = room((0.0, 0.0, 1.0, 0.3), (-1.5, 1.0, 0.5, 0.5), width=4.4, depth=3.4)
-        scan, reasons = make_scan(flat, here), {'ambiguous', 'low_score', 'no_match', 'through_walls', 'undecided'}
+        scan, reasons = (
+            make_scan(flat, here),
+            {'ambiguous', 'low_score', 'no_match', 'through_walls', 'undecided'},
+        )
     else:
         grid, scan = flat, make_scan(flat, here)
         scan.ranges[20:150] = 0.6
@@ -170,16 +197,27 @@ def test_walls_between_speak_against_a_pose():
     """Ends on walls are not enough where the beams would have come through another one."""
     cells = np.zeros((80, 100), np.int8)
     cells[:, 52] = 100
-    rays = Rays(MapFields(OccupancyGrid(cells, 0.05)), np.array([[3.0, 0.0], [0.33, 0.0], [0.7, 0.0], [0.0, 1.0]]))
+    rays = Rays(
+        MapFields(OccupancyGrid(cells, 0.05)),
+        np.array([[3.0, 0.0], [0.33, 0.0], [0.7, 0.0], [0.0, 1.0]]),
+    )
     # The wall is at 2.6 m. The second beam ends on it, the last runs along it.
     crossed = rays.crossed(np.array([2.3, 2.9, 2.59]), np.array([2.0, 2.0, 2.0]), np.zeros(3))
-    assert crossed.tolist() == [[True, False, True, False], [False] * 4, [True, False, True, False]]
+    assert crossed.tolist() == [
+        [True, False, True, False],
+        [False] * 4,
+        [True, False, True, False],
+    ]
 
 
 def test_too_few_beams_says_how_many(flat):
     """All invalid, one beam, or a handful."""
     _, relocalizer = flat
-    for ranges in (np.full(180, np.inf), np.array([1.0]), np.r_[np.full(10, 2.0), np.full(170, np.nan)]):
+    for ranges in (
+        np.full(180, np.inf),
+        np.array([1.0]),
+        np.r_[np.full(10, 2.0), np.full(170, np.nan)],
+    ):
         answer = relocalizer.relocalize(Scan(ranges, -3.0, 0.03, 0.05, 8.0), np.eye(4))
         assert (answer.accepted, answer.reason_code) == (False, 'too_few_beams')
         assert f'of {len(ranges)} beams' in answer.message and np.isnan(answer.pose).all()
@@ -192,17 +230,25 @@ def test_unusable_input_is_named():
         with pytest.raises(GridError, match=word):
             Relocalizer(OccupancyGrid(np.full((20, 20), value, np.int8), 0.05))
     with pytest.raises(ScanError, match='angle_min'):
-        Relocalizer(l_shaped_map()).relocalize(Scan(np.ones(90), math.nan, 0.03, 0.05, 8.0), np.eye(4))
+        Relocalizer(l_shaped_map()).relocalize(
+            Scan(np.ones(90), math.nan, 0.03, 0.05, 8.0), np.eye(4)
+        )
     with pytest.raises(SettingError, match='least_score'):
         Relocalizer(l_shaped_map(), RelocalizerSettings(least_score=2.0))
 
 
 @pytest.mark.parametrize('resolution', [0.02, 0.1])
 def test_fine_and_coarse_cells(resolution):
-    """A fine map is searched in blocks and refined on its own cells; a coarse one is good to half a cell."""
+    """
+    A fine map is searched in blocks and refined on its own cells.
+
+    A coarse one is good to half a cell.
+    """
     grid = l_shaped_map(resolution=resolution)
     relocalizer = Relocalizer(grid)
-    assert relocalizer.fields.search_resolution == pytest.approx(0.04 if resolution < 0.05 else 0.1)
+    assert relocalizer.fields.search_resolution == pytest.approx(
+        0.04 if resolution < 0.05 else 0.1
+    )
     for pose in POSES[:2]:
         answer = relocalizer.relocalize(make_scan(grid, np.array(pose)), np.eye(4))
         assert answer.accepted and is_near(answer, pose, max(0.02, resolution / 2), 1.0)
@@ -226,7 +272,11 @@ def test_thinning_counts_walls_by_their_length():
 
 
 def test_fast_enough_on_a_room(flat):
-    """25 ms of one core is the bound on an idle machine; measured here in processor time, with room to spare."""
+    """
+    25 ms of one core is the bound on an idle machine.
+
+    Measured here in processor time, with room to spare.
+    """
     grid, relocalizer = flat
     scan = make_scan(grid, np.array(POSES[0]), 180)
     best = math.inf
@@ -242,7 +292,10 @@ def test_refined_pose_is_independent_of_the_lattice(flat):
     grid, relocalizer = flat
     scan = make_scan(grid, np.array(POSES[0]))
     one = relocalizer.relocalize(scan, np.eye(4))
-    padded = replace(grid, cells=np.pad(grid.cells, 1, constant_values=-1),
-                     origin=(*transform_points(grid.origin, [[-0.05, -0.05]])[0], grid.origin[2]))
+    padded = replace(
+        grid,
+        cells=np.pad(grid.cells, 1, constant_values=-1),
+        origin=(*transform_points(grid.origin, [[-0.05, -0.05]])[0], grid.origin[2]),
+    )
     other = Relocalizer(padded).relocalize(scan, np.eye(4))
     assert np.allclose(one.pose, other.pose, atol=2e-3)

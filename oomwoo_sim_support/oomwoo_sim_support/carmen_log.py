@@ -1,8 +1,10 @@
 """
-CARMEN log files of 2D LiDARs (Montemerlo, Roy and Thrun, 2003): read them, and map them at their corrected poses.
+CARMEN log files of 2D LiDARs: read them, and map them at their corrected poses.
 
-Reads ``FLASER``, as in the Radish data set (Howard and Roy, 2003), and ``ROBOTLASER1``; gzip or plain.
+Montemerlo, Roy and Thrun (2003). Reads ``FLASER``, as in the Radish data set (Howard and Roy,
+2003), and ``ROBOTLASER1``; gzip or plain.
 """
+
 from dataclasses import dataclass
 import gzip
 import math
@@ -13,7 +15,7 @@ from oomwoo_localization.frames import transform_points, wrap_angle
 from oomwoo_localization.grids import FREE, OccupancyGrid, OCCUPIED, UNKNOWN
 from oomwoo_localization.scans import beam_directions, Scan
 
-NO_RETURN_M = 50.0             # from here on nothing is believed: SICK scanners list 81.83 for no return
+NO_RETURN_M = 50.0  # from here on nothing is believed: SICK scanners list 81.83 for no return
 GZIP_MAGIC = b'\x1f\x8b'
 
 
@@ -31,9 +33,10 @@ class LogScan:
 
 def read_carmen(path):
     """
-    Return ``(scans, skipped)``: all :class:`LogScan` of a log file, and how many laser lines could not be used.
+    Return ``(scans, skipped)`` of a log file.
 
-    Raises :class:`LogError` when there is not one scan with a pose.
+    All its :class:`LogScan`, and how many laser lines could not be used. Raises :class:`LogError`
+    when there is not one scan with a pose.
     """
     path = Path(path)
     try:
@@ -52,12 +55,18 @@ def read_carmen(path):
         except (ValueError, IndexError):
             skipped += 1
     if not scans:
-        raise LogError(f'{path}: no FLASER or ROBOTLASER1 line with ranges and a pose ({skipped} broken)')
+        raise LogError(
+            f'{path}: no FLASER or ROBOTLASER1 line with ranges and a pose ({skipped} broken)'
+        )
     return scans, skipped
 
 
 def _flaser(fields):
-    """``n r0 .. r(n-1) x y theta odom_x odom_y odom_theta timestamp ...``; the first beam at -90 degrees."""
+    """
+    ``n r0 .. r(n-1) x y theta odom_x odom_y odom_theta timestamp ...``.
+
+    The first beam at -90 degrees.
+    """
     count = int(fields[0])
     ranges = _floats(fields[1:1 + count], count)
     pose = _floats(fields[1 + count:4 + count], 3)
@@ -66,7 +75,7 @@ def _flaser(fields):
 
 
 def _robotlaser(fields):
-    """``type start fov resolution max accuracy mode n ranges m remissions x y theta ...`` of the laser."""
+    """``type start fov resolution max accuracy mode n ranges m remissions x y theta ..``."""
     start, resolution = float(fields[1]), float(fields[3])
     count = int(fields[7])
     ranges = _floats(fields[8:8 + count], count)
@@ -100,8 +109,11 @@ def spaced(scans, metres=0.2, radians=0.2):
     """Return those scans that were taken at least that far from the one before."""
     kept = []
     for one in scans:
-        if not kept or math.hypot(*(one.pose - kept[-1].pose)[:2]) >= metres or abs(
-                wrap_angle(one.pose[2] - kept[-1].pose[2])) >= radians:
+        if (
+            not kept
+            or math.hypot(*(one.pose - kept[-1].pose)[:2]) >= metres
+            or abs(wrap_angle(one.pose[2] - kept[-1].pose[2])) >= radians
+        ):
             kept.append(one)
     return kept
 
@@ -110,8 +122,8 @@ def map_of(scans, resolution=0.05, range_max=20.0, occupied_share=0.25):
     """
     Return the :class:`OccupancyGrid` of scans at their poses, by counting (Hähnel, 2004).
 
-    A cell is occupied when at least ``occupied_share`` of the beams that came to it ended in it, free when
-    beams only passed. Beams longer than ``range_max`` are left out.
+    A cell is occupied when at least ``occupied_share`` of the beams that came to it ended in it,
+    free when beams only passed. Beams longer than ``range_max`` are left out.
     """
     ends, starts = [], []
     for one in scans:
@@ -124,7 +136,9 @@ def map_of(scans, resolution=0.05, range_max=20.0, occupied_share=0.25):
     everything = np.concatenate(ends + [start[:1] for start in starts])
     low = np.floor(everything.min(axis=0) / resolution - 10) * resolution
     columns, rows = np.ceil((everything.max(axis=0) - low) / resolution + 10).astype(int)
-    grid = OccupancyGrid(np.full((rows, columns), UNKNOWN, np.int8), resolution, (*low.tolist(), 0.0))
+    grid = OccupancyGrid(
+        np.full((rows, columns), UNKNOWN, np.int8), resolution, (*low.tolist(), 0.0)
+    )
     hits, passes = np.zeros(rows * columns, np.int32), np.zeros(rows * columns, np.int32)
     for start, end in zip(starts, ends):
         _count(grid, start, end, hits, passes)
@@ -147,6 +161,7 @@ def _count(grid, starts, ends, hits, passes):
     def cells_of(points):
         row, column = np.rint(grid.points_to_cells(points)).astype(int).T
         return np.unique(row * columns + column)
+
     ended = cells_of(ends)
     hits[ended] += 1
     passes[np.setdiff1d(cells_of(along), ended, assume_unique=True)] += 1

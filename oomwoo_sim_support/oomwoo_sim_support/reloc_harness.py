@@ -1,10 +1,12 @@
 """
-Measure the relocalizer: ``python3 -m oomwoo_sim_support.reloc_harness [--grid] [--adversarial] [--carmen LOG]``.
+Measure the relocalizer: ``python3 -m oomwoo_sim_support.reloc_harness``.
 
-``--grid`` asks from every reachable spot of a layout and four headings, with scans of the embedded simulator;
-``--adversarial`` with scans spoilt on purpose (:mod:`~oomwoo_sim_support.reloc_scenarios`); ``--carmen`` with real scans on
-a map made of others of the same log. Prints a table; exits with 1 when a stated bound is missed.
+``--grid`` asks from every reachable spot of a layout and four headings, with scans of the embedded
+simulator; ``--adversarial`` with scans spoilt on purpose
+(:mod:`~oomwoo_sim_support.reloc_scenarios`); ``--carmen`` with real scans on a map made of others
+of the same log. Prints a table; exits with 1 when a stated bound is missed.
 """
+
 import argparse
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
@@ -19,8 +21,6 @@ import numpy as np
 from oomwoo_localization.frames import compose, wrap_angle
 from oomwoo_localization.relocalizer import Relocalizer, RelocalizerSettings
 from oomwoo_localization.robot import load_robot
-from scipy import ndimage
-
 from oomwoo_sim_support.carmen_log import LogError, map_of, read_carmen, spaced
 from oomwoo_sim_support.embedded_sim import EmbeddedSim
 from oomwoo_sim_support.layout import LayoutError, load_layout
@@ -28,22 +28,27 @@ from oomwoo_sim_support.layout_map import layout_grid
 from oomwoo_sim_support.reloc_scenarios import KINDS, make_trial
 from oomwoo_sim_support.reloc_speed import speed_trials
 from oomwoo_sim_support.reloc_worlds import ranges_to
+from scipy import ndimage
 
-WRONG_M, WRONG_DEG = 0.3, 10.0           # the issue's: an accepted pose farther off than this is wrong
-GRID_M, GRID_DEG = 0.02, 0.5             # worst error allowed on the grid
-ACCEPTED_SHARE = 0.95                    # of the solvable ones
-SOLVABLE_MARGIN = 0.2                    # see solvable()
+WRONG_M, WRONG_DEG = 0.3, 10.0  # the issue's: an accepted pose farther off than this is wrong
+GRID_M, GRID_DEG = 0.02, 0.5  # worst error allowed on the grid
+ACCEPTED_SHARE = 0.95  # of the solvable ones
+SOLVABLE_MARGIN = 0.2  # see solvable()
 SOLVABLE_INTACT = 0.65
-TWIN_SHARE, TWIN_M = 0.85, 0.1           # see looks_alike()
+TWIN_SHARE, TWIN_M = 0.85, 0.1  # see looks_alike()
 GRID_MAP_M = 0.025
 # What is intact is taken for true: only the lead over distinct poses counts.
-ORACLE = RelocalizerSettings(least_margin=SOLVABLE_MARGIN, doubt=0.0, least_score=0.3, most_crossed=0.5)
+ORACLE = RelocalizerSettings(
+    least_margin=SOLVABLE_MARGIN, doubt=0.0, least_score=0.3, most_crossed=0.5
+)
 
 
 def pose_error(pose, truth):
     """Return ``(metres, degrees)`` between two plane poses, NaN for an unknown one."""
-    return (float(math.hypot(pose[0] - truth[0], pose[1] - truth[1])),
-            float(abs(math.degrees(wrap_angle(pose[2] - truth[2])))))
+    return (
+        float(math.hypot(pose[0] - truth[0], pose[1] - truth[1])),
+        float(abs(math.degrees(wrap_angle(pose[2] - truth[2])))),
+    )
 
 
 def result(kind, answer, truth, **more):
@@ -55,12 +60,20 @@ def result(kind, answer, truth, **more):
     err_m, err_deg = pose_error(answer.pose, truth) if truth is not None else (math.nan, math.nan)
     right = truth is not None and err_m <= WRONG_M and err_deg <= WRONG_DEG
     return {
-        'kind': kind, 'truth': None if truth is None else [float(v) for v in truth],
-        'pose': [float(v) for v in answer.pose], 'score': float(answer.score),
-        'confidence': float(answer.confidence), 'accepted': bool(answer.accepted),
-        'err_m': err_m, 'err_deg': err_deg, 'ms': answer.runtime_s * 1e3,
+        'kind': kind,
+        'truth': None if truth is None else [float(v) for v in truth],
+        'pose': [float(v) for v in answer.pose],
+        'score': float(answer.score),
+        'confidence': float(answer.confidence),
+        'accepted': bool(answer.accepted),
+        'err_m': err_m,
+        'err_deg': err_deg,
+        'ms': answer.runtime_s * 1e3,
         'outcome': ('right' if right else 'wrong') if answer.accepted else 'refused',
-        'found': bool(right), 'reason_code': answer.reason_code, **more}
+        'found': bool(right),
+        'reason_code': answer.reason_code,
+        **more,
+    }
 
 
 # -- spoilt scans ---------------------------------------------------------------------------
@@ -71,8 +84,14 @@ def adversarial_trial(kind_and_seed):
     trial = make_trial(*kind_and_seed)
     relocalizer = Relocalizer(trial.grid)
     answer = relocalizer.relocalize(trial.scan, trial.base_from_scan)
-    more = result(trial.kind, answer, trial.truth, seed=trial.seed, solvable=solvable(trial, relocalizer))
-    if more['outcome'] == 'wrong' and trial.truth is None and looks_alike(trial, answer.pose) >= TWIN_SHARE:
+    more = result(
+        trial.kind, answer, trial.truth, seed=trial.seed, solvable=solvable(trial, relocalizer)
+    )
+    if (
+        more['outcome'] == 'wrong'
+        and trial.truth is None
+        and looks_alike(trial, answer.pose) >= TWIN_SHARE
+    ):
         more['outcome'] = 'twin'
     return more
 
@@ -81,10 +100,10 @@ def solvable(trial, relocalizer):
     """
     Return whether a trial could be told from what is intact of its scan.
 
-    Taken are only those beams that show what the map shows, at their exact ranges. They must be at least
-    SOLVABLE_INTACT of all returns: of a scan that mostly shows other things nobody can say that it was not
-    taken elsewhere. And the true pose must explain them better than every distinct pose, by SOLVABLE_MARGIN
-    of its own score.
+    Taken are only those beams that show what the map shows, at their exact ranges. They must be at
+    least SOLVABLE_INTACT of all returns: of a scan that mostly shows other things nobody can say
+    that it was not taken elsewhere. And the true pose must explain them better than every distinct
+    pose, by SOLVABLE_MARGIN of its own score.
     """
     if trial.truth is None:
         return False
@@ -101,11 +120,14 @@ def looks_alike(trial, pose):
     """
     Return the share of the exact ranges that the mapped world, seen from a pose, gives as well.
 
-    Where it is high, the map does hold a place that looks like the one where the robot is (TWIN_SHARE of it
-    within TWIN_M); a robot that was set down there has been told nothing wrong by its scan.
+    Where it is high, the map does hold a place that looks like the one where the robot is
+    (TWIN_SHARE of it within TWIN_M); a robot that was set down there has been told nothing wrong
+    by its scan.
     """
     scanner = compose(pose, _plane(trial.base_from_scan))
-    angles = scanner[2] + trial.scan.angle_min + trial.scan.angle_increment * np.arange(len(trial.seen))
+    angles = (
+        scanner[2] + trial.scan.angle_min + trial.scan.angle_increment * np.arange(len(trial.seen))
+    )
     predicted = ranges_to(trial.mapped, scanner[:2], angles)
     there = np.isfinite(trial.seen)
     return float((np.abs(predicted[there] - trial.seen[there]) <= TWIN_M).mean())
@@ -119,7 +141,11 @@ def _plane(matrix):
 
 
 def grid_spots(layout, spacing_m, robot):
-    """Return (N, 2) spots a spacing apart where the robot can stand and which it can reach from the start."""
+    """
+    Return (N.
+
+    2) spots a spacing apart where the robot can stand and which it can reach from the start.
+    """
     grid = layout_grid(layout, GRID_MAP_M)
     open_ = grid.free & (grid.obstacle_distance > robot.body.radius + 0.02)
     labels, _ = ndimage.label(open_)
@@ -131,7 +157,11 @@ def grid_spots(layout, spacing_m, robot):
 
 
 def grid_trials(layout_name, spacing_m, seed):
-    """Return the dicts of all spots of a layout, four headings each; the map is the layout's at 2.5 cm."""
+    """
+    Return the dicts of all spots of a layout, four headings each.
+
+    The map is the layout's at 2.5 cm.
+    """
     layout, robot = load_layout(layout_name), load_robot()
     sim = EmbeddedSim(layout, robot, seed=seed)
     relocalizer = Relocalizer(layout_grid(layout, GRID_MAP_M))
@@ -169,48 +199,69 @@ def summary(trials):
     table = {}
     for kind in dict.fromkeys(trial['kind'] for trial in trials):
         some = [trial for trial in trials if trial['kind'] == kind]
-        count = {outcome: sum(trial['outcome'] == outcome for trial in some)
-                 for outcome in ('right', 'wrong', 'twin', 'refused')}
+        count = {
+            outcome: sum(trial['outcome'] == outcome for trial in some)
+            for outcome in ('right', 'wrong', 'twin', 'refused')
+        }
         able = [trial for trial in some if trial.get('solvable', True)]
         good = [trial for trial in some if trial['outcome'] == 'right']
         table[kind] = {
-            'trials': len(some), **count, 'solvable': len(able),
-            'accepted_of_solvable': sum(trial['outcome'] == 'right' for trial in able) / max(1, len(able)),
+            'trials': len(some),
+            **count,
+            'solvable': len(able),
+            'accepted_of_solvable': sum(trial['outcome'] == 'right' for trial in able)
+            / max(1, len(able)),
             'found': sum(trial['found'] for trial in some),
             'worst_m': max((trial['err_m'] for trial in good), default=math.nan),
             'worst_deg': max((trial['err_deg'] for trial in good), default=math.nan),
             'median_ms': float(np.median([trial['ms'] for trial in some])),
-            'worst_ms': max(trial['ms'] for trial in some)}
+            'worst_ms': max(trial['ms'] for trial in some),
+        }
     return table
 
 
 def missed(trials, table):
     """Return in words which bounds are missed; empty when all are held."""
     wrong = [trial for trial in trials if trial['outcome'] == 'wrong']
-    failed = [f'{trial["kind"]} (seed {trial.get("seed")}): a wrong pose was accepted, '
-              f'{trial["err_m"]:.2f} m and {trial["err_deg"]:.1f} degrees off' for trial in wrong]
+    failed = [
+        f'{trial["kind"]} (seed {trial.get("seed")}): a wrong pose was accepted, '
+        f'{trial["err_m"]:.2f} m and {trial["err_deg"]:.1f} degrees off'
+        for trial in wrong
+    ]
     hard = [trial for trial in trials if trial['kind'] in KINDS and trial['solvable']]
     if hard:
         share = sum(trial['outcome'] == 'right' for trial in hard) / len(hard)
         if share < ACCEPTED_SHARE:
-            failed.append(f'{share:.1%} of the solvable trials accepted; {ACCEPTED_SHARE:.0%} is the bound')
+            failed.append(
+                f'{share:.1%} of the solvable trials accepted; {ACCEPTED_SHARE:.0%} is the bound'
+            )
     for kind, row in table.items():
         if kind.startswith('grid '):
             if row['right'] < row['trials']:
-                failed.append(f'{kind}: {row["trials"] - row["right"]} of {row["trials"]} poses not recovered')
+                failed.append(
+                    f'{kind}: {row["right"]} of {row["trials"]} poses recovered'
+                )
             if not (row['worst_m'] <= GRID_M and row['worst_deg'] <= GRID_DEG):
-                failed.append(f'{kind}: worst error {row["worst_m"]:.3f} m, {row["worst_deg"]:.2f} degrees; '
-                              f'the bound is {GRID_M} m, {GRID_DEG} degrees')
+                failed.append(
+                    f'{kind}: worst error {row["worst_m"]:.3f} m, {row["worst_deg"]:.2f} degrees; '
+                    f'the bound is {GRID_M} m, {GRID_DEG} degrees'
+                )
     return failed
 
 
 def print_table(table):
     """Print a line for each kind of trial."""
-    print(f'{"kind":22} trials  right  wrong  twin  refused  solvable  accepted   worst accepted     ms median  worst')
+    print(
+        f'{"kind":22} trials  right  wrong  twin  refused  solvable  accepted   worst accepted'
+        '     ms median  worst'
+    )
     for kind, row in table.items():
-        print(f'{kind:22} {row["trials"]:6} {row["right"]:6} {row["wrong"]:6} {row["twin"]:5} {row["refused"]:8} '
-              f'{row["solvable"]:9} {row["accepted_of_solvable"]:9.1%} {row["worst_m"]:8.3f} m '
-              f'{row["worst_deg"]:5.2f} deg {row["median_ms"]:9.1f} {row["worst_ms"]:6.0f}')
+        print(
+            f'{kind:22} {row["trials"]:6} {row["right"]:6} {row["wrong"]:6} {row["twin"]:5} '
+            f'{row["refused"]:8} {row["solvable"]:9} {row["accepted_of_solvable"]:9.1%} '
+            f'{row["worst_m"]:8.3f} m {row["worst_deg"]:5.2f} deg {row["median_ms"]:9.1f} '
+            f'{row["worst_ms"]:6.0f}'
+        )
 
 
 def run_all(tasks, function, jobs):
@@ -221,7 +272,11 @@ def run_all(tasks, function, jobs):
             results.append(one)
             if sys.stderr.isatty() and number % 20 == 0:
                 left = (time.monotonic() - began) / number * (len(tasks) - number)
-                print(f'\r{number} of {len(tasks)} trials, about {left:.0f} s to go ', end='', file=sys.stderr)
+                print(
+                    f'\r{number} of {len(tasks)} trials, about {left:.0f} s to go ',
+                    end='',
+                    file=sys.stderr,
+                )
     if sys.stderr.isatty():
         print('\r' + 50 * ' ' + '\r', end='', file=sys.stderr)
     return results
@@ -230,21 +285,53 @@ def run_all(tasks, function, jobs):
 def arguments(argv):
     """Return the parsed command line."""
     parser = argparse.ArgumentParser(description='Measure the global relocalizer.')
-    parser.add_argument('--grid', action='store_true', help='every reachable spot of a layout, four headings')
-    parser.add_argument('--adversarial', action='store_true', help='scans that are spoilt on purpose')
-    parser.add_argument('--carmen', metavar='LOG', action='append', default=[], help='a CARMEN log file')
-    parser.add_argument('--speed', action='store_true', help='how the time grows with the area of the map')
-    parser.add_argument('--layout', default='living_room', help='name or file, for --grid (%(default)s)')
-    parser.add_argument('--spacing', type=float, default=0.25, help='of the grid, metres (%(default)s)')
-    parser.add_argument('--every', type=int, default=10, help='each so-manieth scan of a log is asked (%(default)s)')
-    parser.add_argument('--trials', type=int, default=1900, help='adversarial trials, of all kinds together')
-    parser.add_argument('--kind', action='append', choices=list(KINDS), help='only these adversarial trials')
+    parser.add_argument(
+        '--grid', action='store_true', help='every reachable spot of a layout, four headings'
+    )
+    parser.add_argument(
+        '--adversarial', action='store_true', help='scans that are spoilt on purpose'
+    )
+    parser.add_argument(
+        '--carmen', metavar='LOG', action='append', default=[], help='a CARMEN log file'
+    )
+    parser.add_argument(
+        '--speed', action='store_true', help='how the time grows with the area of the map'
+    )
+    parser.add_argument(
+        '--layout', default='living_room', help='name or file, for --grid (%(default)s)'
+    )
+    parser.add_argument(
+        '--spacing', type=float, default=0.25, help='of the grid, metres (%(default)s)'
+    )
+    parser.add_argument(
+        '--every',
+        type=int,
+        default=10,
+        help='each so-manieth scan of a log is asked (%(default)s)',
+    )
+    parser.add_argument(
+        '--trials', type=int, default=1900, help='adversarial trials, of all kinds together'
+    )
+    parser.add_argument(
+        '--kind', action='append', choices=list(KINDS), help='only these adversarial trials'
+    )
     parser.add_argument('--seed', type=int, default=0, help='first seed (%(default)s)')
-    parser.add_argument('--jobs', type=int, default=os.cpu_count() or 1, help='processes (%(default)s)')
+    parser.add_argument(
+        '--jobs', type=int, default=os.cpu_count() or 1, help='processes (%(default)s)'
+    )
     parser.add_argument('--json', metavar='FILE', help='write all trials there')
     parsed = parser.parse_args(argv)
-    if parsed.spacing <= 0 or parsed.every < 2 or parsed.trials < 1 or parsed.jobs < 1 or parsed.seed < 0:
-        parser.error('spacing, trials and jobs must be greater than zero, every at least 2, seed not negative')
+    if (
+        parsed.spacing <= 0
+        or parsed.every < 2
+        or parsed.trials < 1
+        or parsed.jobs < 1
+        or parsed.seed < 0
+    ):
+        parser.error(
+            'spacing, trials and jobs must be greater than zero, every at least 2, '
+            'seed not negative'
+        )
     if not (parsed.grid or parsed.adversarial or parsed.carmen or parsed.speed):
         parsed.grid = parsed.adversarial = True
     return parsed
@@ -264,8 +351,10 @@ def main(argv=None):
         return 2
     if asked.adversarial:
         kinds = asked.kind or list(KINDS)
-        tasks = [(kinds[number % len(kinds)], asked.seed + number // len(kinds))
-                 for number in range(asked.trials)]
+        tasks = [
+            (kinds[number % len(kinds)], asked.seed + number // len(kinds))
+            for number in range(asked.trials)
+        ]
         trials += run_all(tasks, adversarial_trial, asked.jobs)
     if asked.speed:
         trials += speed_trials(asked.seed)
@@ -273,7 +362,9 @@ def main(argv=None):
     print_table(table)
     failed = missed(trials, table)
     if asked.json:
-        Path(asked.json).write_text(json.dumps({'trials': trials, 'summary': table, 'failed': failed}, indent=1))
+        Path(asked.json).write_text(
+            json.dumps({'trials': trials, 'summary': table, 'failed': failed}, indent=1)
+        )
     for line in failed:
         print(f'MISSED {line}')
     return 1 if failed else 0

@@ -1,9 +1,10 @@
 """
 Trials that try to lead the relocalizer astray, each from a kind and a seed.
 
-A trial is a map, a scan that was spoilt on purpose, and the truth. What was spoilt is known exactly, so that one can
-say which trials could be solved at all.
+A trial is a map, a scan that was spoilt on purpose, and the truth. What was spoilt is known
+exactly, so that one can say which trials could be solved at all.
 """
+
 from dataclasses import dataclass
 import math
 
@@ -11,7 +12,6 @@ import numpy as np
 from oomwoo_localization.frames import compose, inverse, matrix_from_xyzrpy, wrap_angle
 from oomwoo_localization.grids import OccupancyGrid
 from oomwoo_localization.scans import Scan
-
 from oomwoo_sim_support.reloc_worlds import (
     box,
     closed,
@@ -28,8 +28,8 @@ from oomwoo_sim_support.reloc_worlds import (
     wall_distance,
 )
 
-MOUNT = (0.0745, 0.0, 0.088)           # of the scanner, as on the robot
-AGREES_M = 0.05                        # between the mapped and the present world
+MOUNT = (0.0745, 0.0, 0.088)  # of the scanner, as on the robot
+AGREES_M = 0.05  # between the mapped and the present world
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,10 @@ class RelocTrial:
     """
     One question to the relocalizer and its right answer.
 
-    ``truth`` is the base's pose in the map frame, None where the robot is not in the map at all. ``seen`` (beams,)
-    are the exact ranges of the present world, NaN where the scan has no return; ``intact`` (beams,) the same where
-    the mapped world looks like that, too, else NaN. ``mapped`` are the segments of the mapped world.
+    ``truth`` is the base's pose in the map frame, None where the robot is not in the map at all.
+    ``seen`` (beams,) are the exact ranges of the present world, NaN where the scan has no return;
+    ``intact`` (beams,) the same where the mapped world looks like that, too, else NaN. ``mapped``
+    are the segments of the mapped world.
     """
 
     kind: str
@@ -58,9 +59,9 @@ class Spoiling:
     """What is done to a scan; a kind of trial sets some of it."""
 
     noise_m: float = 0.01
-    blocked: float = 0.0               # share of the beams that should end on what is not in the map
+    blocked: float = 0.0  # share of the beams that should end on what is not in the map
     dropouts: float = 0.0
-    glass: float = 0.0                 # share of the turn without any return
+    glass: float = 0.0  # share of the turn without any return
     field_of_view: float = 2 * math.pi
     beams: int = 360
     range_max: float = 8.0
@@ -73,7 +74,9 @@ def make_trial(kind, seed):
     """Return the :class:`RelocTrial` of a kind in :data:`KINDS`, the same for the same seed."""
     rng = np.random.default_rng([seed, *kind.encode()])
     while True:
-        spoiling = Spoiling(beams=int(rng.choice([120, 180, 360])), range_max=float(rng.choice([6.0, 8.0, 12.0])))
+        spoiling = Spoiling(
+            beams=int(rng.choice([120, 180, 360])), range_max=float(rng.choice([6.0, 8.0, 12.0]))
+        )
         mapped, present, inside = KINDS[kind](rng, spoiling)
         trial = _ask(kind, seed, rng, spoiling, mapped, present, inside)
         if trial is not None:
@@ -87,32 +90,49 @@ def _ask(kind, seed, rng, spoiling, mapped, present, inside):
     heading = rng.uniform(-math.pi, math.pi)
     scanner = np.array([*place, heading])
     segments = _block(rng, spoiling, present, mapped, scanner)
-    scan, seen = make_scan(segments, scanner, spoiling.beams, spoiling.field_of_view, spoiling.range_max, rng,
-                           spoiling.noise_m)
+    scan, seen = make_scan(
+        segments,
+        scanner,
+        spoiling.beams,
+        spoiling.field_of_view,
+        spoiling.range_max,
+        rng,
+        spoiling.noise_m,
+    )
     angles = scanner[2] + scan.angle_min + scan.angle_increment * np.arange(len(seen))
     _drop(rng, spoiling, scan.ranges)
     seen[~scan.valid()] = np.nan
     intact = seen.copy()
     with np.errstate(invalid='ignore'):
-        intact[~(np.abs(ranges_to(mapped.segments, scanner[:2], angles) - seen) <= AGREES_M)] = np.nan
+        intact[~(np.abs(ranges_to(mapped.segments, scanner[:2], angles) - seen) <= AGREES_M)] = (
+            np.nan
+        )
     if scan.valid().sum() < 20:
         return None
     floor = mapped.place(rng)
     if floor is None:
         return None
-    grid = draw_map(mapped.segments, spoiling.resolution, spoiling.origin_yaw,
-                    np.stack([floor, place]) if inside else floor[None], rng, spoiling.ragged_m)
+    grid = draw_map(
+        mapped.segments,
+        spoiling.resolution,
+        spoiling.origin_yaw,
+        np.stack([floor, place]) if inside else floor[None],
+        rng,
+        spoiling.ragged_m,
+    )
     turned = math.pi if rng.random() < 0.2 else 0.0
     mount = matrix_from_xyzrpy(*MOUNT, yaw=turned)
     truth = compose(scanner, inverse((*MOUNT[:2], turned)))
     truth[2] = wrap_angle(truth[2])
     if not inside:
         intact[:] = np.nan
-    return RelocTrial(kind, seed, grid, scan, mount, truth if inside else None, seen, intact, mapped.segments)
+    return RelocTrial(
+        kind, seed, grid, scan, mount, truth if inside else None, seen, intact, mapped.segments
+    )
 
 
 def _block(rng, spoiling, present, mapped, scanner):
-    """Return the present segments with things set up until about the wanted share of the beams ends on them."""
+    """Return the present segments with things set up that block about the wanted share."""
     segments = present.segments
     angles = np.arange(180) * (2 * math.pi / 180)
     free = ranges_to(segments, scanner[:2], angles)
@@ -122,8 +142,11 @@ def _block(rng, spoiling, present, mapped, scanner):
             break
         distance, bearing = rng.uniform(0.25, 2.5), rng.uniform(0, 2 * math.pi)
         x, y = scanner[0] + distance * math.cos(bearing), scanner[1] + distance * math.sin(bearing)
-        thing = disc(x, y, rng.uniform(0.05, 0.35)) if rng.random() < 0.4 else box(
-            x, y, *rng.uniform(0.05, 1.5, 2), rng.uniform(0, math.pi))
+        thing = (
+            disc(x, y, rng.uniform(0.05, 0.35))
+            if rng.random() < 0.4
+            else box(x, y, *rng.uniform(0.05, 1.5, 2), rng.uniform(0, math.pi))
+        )
         if holds(thing, scanner[:2]) or wall_distance(thing, scanner[None, :2])[0] < 0.18:
             continue
         more = np.concatenate([segments, thing])
@@ -146,7 +169,8 @@ def _drop(rng, spoiling, ranges):
         left -= width
 
 
-# -- kinds: each returns (mapped world, present world, whether the robot is in the map) ------------
+# -- kinds: each returns (mapped world, present world, whether the robot is in the map)
+# ------------
 
 
 def clean(rng, spoiling):
@@ -181,7 +205,11 @@ def walls_removed(rng, spoiling):
     beyond = [hull] if rng.random() < 0.5 else []
     if rng.random() < 0.3:
         beyond.append(_outside(behind.walls, room.floor))
-    return room, Room(np.concatenate([present.walls, *beyond]), present.furniture, room.floor), True
+    return (
+        room,
+        Room(np.concatenate([present.walls, *beyond]), present.furniture, room.floor),
+        True,
+    )
 
 
 def _outside(segments, floor):
@@ -201,7 +229,9 @@ def walls_added(rng, spoiling):
         x, y, w, d = room.floor[rng.integers(len(room.floor))]
         length = rng.uniform(0.5, 3.0)
         yaw = rng.choice([0.0, math.pi / 2]) if rng.random() < 0.7 else rng.uniform(0, math.pi)
-        added.append(box(x + rng.uniform(-0.5, 0.5) * w, y + rng.uniform(-0.5, 0.5) * d, length, 0.06, yaw))
+        added.append(
+            box(x + rng.uniform(-0.5, 0.5) * w, y + rng.uniform(-0.5, 0.5) * d, length, 0.06, yaw)
+        )
     return room, Room(room.walls, room.furniture + added, room.floor), True
 
 
@@ -224,7 +254,7 @@ def glass(rng, spoiling):
 
 
 def half_scanner(rng, spoiling):
-    """A scanner that sees 180 degrees."""
+    """See 180 degrees only."""
     spoiling.field_of_view = math.pi
     spoiling.blocked = rng.uniform(0.0, 0.2)
     return clean(rng, spoiling)
@@ -243,7 +273,7 @@ def symmetric(rng, spoiling):
         room = Room(disc(0, 0, radius, sides), [], [(0, 0, inner, inner)])
     else:
         half = random_room(rng)
-        pieces = [p for p in half.furniture] + [-p for p in half.furniture]
+        pieces = half.furniture + [-p for p in half.furniture]
         floor = half.floor + [(-x, -y, w, d) for x, y, w, d in half.floor]
         room = Room(outline(floor), pieces, floor)
     if rng.random() < 0.3:
@@ -254,7 +284,7 @@ def symmetric(rng, spoiling):
 
 
 def nearly_symmetric(rng, spoiling):
-    """A symmetric room with one thing in it that tells, unless it is hidden, or gone."""
+    """Put one thing that tells into a symmetric room; it may be hidden, or gone."""
     room, _, _ = symmetric(rng, spoiling)
     telling = random_piece(rng, room.floor, (0.15, 1.2))
     mapped = Room(room.walls, [*room.furniture, telling], room.floor)
@@ -272,13 +302,22 @@ def repeated(rng, spoiling):
     for number in range(count):
         x = number * w
         left, right, top = x - w / 2, x + w / 2, d / 2
-        parts += [[(left, -top), (left, top)], [(left, top), (right, top)], [(right, top), (right, -top)],
-                  [(left, -top), (x + at - door / 2, -top)], [(x + at + door / 2, -top), (right, -top)]]
+        parts += [
+            [(left, -top), (left, top)],
+            [(left, top), (right, top)],
+            [(right, top), (right, -top)],
+            [(left, -top), (x + at - door / 2, -top)],
+            [(x + at + door / 2, -top), (right, -top)],
+        ]
         own = [random_piece(rng, [(0, 0, w, d)])] if rng.random() < 0.3 else []
         furniture += [piece + [x, 0] for piece in pieces + own]
         floor.append((x, 0, w, d))
     low, left, right = -d / 2 - wide, -w / 2, (count - 0.5) * w
-    parts += [[(left, -d / 2), (left, low)], [(left, low), (right, low)], [(right, low), (right, -d / 2)]]
+    parts += [
+        [(left, -d / 2), (left, low)],
+        [(left, low), (right, low)],
+        [(right, low), (right, -d / 2)],
+    ]
     if rng.random() < 0.3:
         floor.append(((left + right) / 2, -d / 2 - wide / 2, right - left, wide))
     room = Room(np.array(parts, dtype=float), furniture, floor)
@@ -293,10 +332,20 @@ def corridor(rng, spoiling):
     style = rng.integers(4)
     if style == 1:
         every = rng.uniform(1.5, 4.0)
-        floor += [(x, width / 2, 0.9, 0.3) for x in np.arange(-length / 2 + every, length / 2 - 0.5, every)]
+        floor += [
+            (x, width / 2, 0.9, 0.3)
+            for x in np.arange(-length / 2 + every, length / 2 - 0.5, every)
+        ]
     elif style == 2:
-        floor += [(rng.uniform(-0.45, 0.45) * length, rng.choice([-1, 1]) * width / 2, rng.uniform(0.6, 2), 0.8)
-                  for _ in range(rng.integers(1, 6))]
+        floor += [
+            (
+                rng.uniform(-0.45, 0.45) * length,
+                rng.choice([-1, 1]) * width / 2,
+                rng.uniform(0.6, 2),
+                0.8,
+            )
+            for _ in range(rng.integers(1, 6))
+        ]
     room = Room(outline(floor), [], floor[:1])
     spoiling.range_max = float(rng.choice([4.0, 6.0, 8.0]))
     spoiling.noise_m = rng.uniform(0.005, 0.03)
@@ -305,7 +354,7 @@ def corridor(rng, spoiling):
 
 
 def mirrored(rng, spoiling):
-    """A room and its mirror image, both in the map or only the wrong one."""
+    """Map a room and its mirror image, or the wrong one only."""
     room = random_room(rng)
     twin = room.moved(rng.uniform(10, 14), rng.uniform(-1, 1), mirror=True)
     if rng.random() < 0.3:
@@ -314,13 +363,13 @@ def mirrored(rng, spoiling):
 
 
 def wrong_room(rng, spoiling):
-    """The map is of another room."""
+    """Map another room."""
     _everything(rng, spoiling, 0.5)
     return random_room(rng), random_room(rng), False
 
 
 def rotated_map(rng, spoiling):
-    """The map's origin has a yaw."""
+    """Give the map's origin a yaw."""
     spoiling.origin_yaw = rng.uniform(-math.pi, math.pi)
     return clean(rng, spoiling)
 
@@ -339,8 +388,10 @@ def fine_cells(rng, spoiling):
 
 def building(rng, spoiling):
     """Six to twelve different rooms, the robot in one."""
-    rooms = [random_room(rng, size=(2.5, 5)).moved(9 * (n % 3), 9 * (n // 3))
-             for n in range(rng.integers(4, 10))]
+    rooms = [
+        random_room(rng, size=(2.5, 5)).moved(9 * (n % 3), 9 * (n // 3))
+        for n in range(rng.integers(4, 10))
+    ]
     spoiling.blocked = rng.uniform(0.0, 0.3)
     return together(rooms), rooms[rng.integers(len(rooms))], True
 
@@ -364,7 +415,27 @@ def everything(rng, spoiling):
     return mapped, present, inside
 
 
-KINDS = {function.__name__: function for function in (
-    clean, obstacles, walls_removed, walls_added, noise, dropouts, glass, half_scanner, symmetric,
-    nearly_symmetric, repeated, corridor, mirrored, wrong_room, rotated_map, coarse_cells, fine_cells, building,
-    everything)}
+KINDS = {
+    function.__name__: function
+    for function in (
+        clean,
+        obstacles,
+        walls_removed,
+        walls_added,
+        noise,
+        dropouts,
+        glass,
+        half_scanner,
+        symmetric,
+        nearly_symmetric,
+        repeated,
+        corridor,
+        mirrored,
+        wrong_room,
+        rotated_map,
+        coarse_cells,
+        fine_cells,
+        building,
+        everything,
+    )
+}

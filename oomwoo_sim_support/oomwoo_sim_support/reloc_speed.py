@@ -1,10 +1,14 @@
-"""How the relocalizer's time grows with the map: offices of rooms with doors, from a flat's size to a building's."""
+"""
+How the relocalizer's time grows with the map.
+
+Offices of rooms with doors, from a flat's size to a building's.
+"""
+
 import math
 import time
 
 import numpy as np
 from oomwoo_localization.relocalizer import Relocalizer
-
 from oomwoo_sim_support.reloc_worlds import draw_map, make_scan, outline, random_piece, Room
 
 SIDES_M = ((7.0, 6.0), (10.0, 10.0), (15.0, 15.0), (20.0, 20.0), (30.0, 30.0))
@@ -24,7 +28,11 @@ def office(width, depth, rng):
     for across in y[1:-1]:
         for low, high in zip(x[:-1], x[1:]):
             walls += [[(a, across), (b, across)] for a, b in _with_door(low, high, rng)]
-    floor = [((a + b) / 2, (c + d) / 2, b - a, d - c) for a, b in zip(x[:-1], x[1:]) for c, d in zip(y[:-1], y[1:])]
+    floor = [
+        ((a + b) / 2, (c + d) / 2, b - a, d - c)
+        for a, b in zip(x[:-1], x[1:])
+        for c, d in zip(y[:-1], y[1:])
+    ]
     furniture = [random_piece(rng, floor) for _ in range(3 * len(floor))]
     return Room(np.array(walls, dtype=float), furniture, floor)
 
@@ -43,24 +51,37 @@ def speed_trials(seed, sides=SIDES_M, questions=QUESTIONS):
     """
     Return a dict for each question asked in offices of growing size.
 
-    Cells of 5 cm, 180 beams, 1 cm noise. ``ms`` is match, runner-up and refinement, the median of three;
-    ``prepare_ms`` what the map took once; ``memory_mb`` what is kept of it.
+    Cells of 5 cm, 180 beams, 1 cm noise. ``ms`` is match, runner-up and refinement in processor
+    time, the least of three, so that other programs do not count; ``prepare_ms`` what the map took
+    once, likewise; ``memory_mb`` what is kept of it.
     """
     from oomwoo_sim_support.reloc_harness import result
+
     results = []
     for width, depth in sides:
         rng = np.random.default_rng([seed, round(width)])
         room = office(width, depth, rng)
-        grid = draw_map(room.segments, 0.05, 0.0, np.array([room.place(rng) for _ in range(10)]), rng)
-        began = time.perf_counter()
+        grid = draw_map(
+            room.segments, 0.05, 0.0, np.array([room.place(rng) for _ in range(10)]), rng
+        )
+        began = time.process_time()
         relocalizer = Relocalizer(grid)
-        prepare_ms = (time.perf_counter() - began) * 1e3
+        prepare_ms = (time.process_time() - began) * 1e3
         for _ in range(questions):
             truth = np.array([*room.place(rng), rng.uniform(-math.pi, math.pi)])
             scan, _ = make_scan(room.segments, truth, 180, 2 * math.pi, 8.0, rng, 0.01)
-            answers = [relocalizer.relocalize(scan, np.eye(4)) for _ in range(3)]
-            answers.sort(key=lambda answer: answer.runtime_s)
-            results.append(result(
-                f'office {width:.0f} x {depth:.0f} m', answers[1], truth, prepare_ms=prepare_ms,
-                area_m2=width * depth, memory_mb=relocalizer.pyramid.nbytes / 1e6))
+            spent = []
+            for _ in range(3):
+                began = time.process_time()
+                answer = relocalizer.relocalize(scan, np.eye(4))
+                spent.append((time.process_time() - began) * 1e3)
+            more = result(
+                f'office {width:.0f} x {depth:.0f} m',
+                answer,
+                truth,
+                prepare_ms=prepare_ms,
+                area_m2=width * depth,
+                memory_mb=relocalizer.pyramid.nbytes / 1e6,
+            )
+            results.append({**more, 'ms': min(spent)})
     return results

@@ -1,9 +1,11 @@
 """
-Worlds of straight walls for the relocalizer's trials: rooms drawn at random, scanned and mapped exactly.
+Worlds of straight walls for the relocalizer's trials.
 
-Everything is a set of segments, an array (N, 2, 2) of end points in metres. The scan is cut from the segments
-themselves, never from the map, so that map and scan err independently.
+Rooms are drawn at random, and scanned and mapped exactly. Everything is a set of segments, an
+array (N, 2, 2) of end points in metres. The scan is cut from the segments themselves, never from
+the map, so that map and scan err independently.
 """
+
 from dataclasses import dataclass, field
 import math
 
@@ -43,14 +45,20 @@ def mirrored(segments):
 
 
 def ranges_to(segments, origin, angles):
-    """Return (beams,) distances from a point along angles to the nearest segment, inf where there is none."""
+    """
+    Return (beams,) distances from a point along angles to the nearest segment.
+
+    Inf where there is none.
+    """
     direction = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     start = segments[:, 0] - origin
     along = segments[:, 1] - segments[:, 0]
     across = direction[:, None, 0] * along[None, :, 1] - direction[:, None, 1] * along[None, :, 0]
     with np.errstate(divide='ignore', invalid='ignore'):
         distance = (start[:, 0] * along[:, 1] - start[:, 1] * along[:, 0]) / across
-        where = (start[None, :, 0] * direction[:, None, 1] - start[None, :, 1] * direction[:, None, 0]) / across
+        where = (
+            start[None, :, 0] * direction[:, None, 1] - start[None, :, 1] * direction[:, None, 0]
+        ) / across
         hit = (distance > 1e-9) & (where >= 0) & (where <= 1)
     return np.where(hit, distance, np.inf).min(axis=1, initial=np.inf)
 
@@ -59,17 +67,18 @@ def wall_distance(segments, points):
     """Return (N,) distances from points (N, 2) to the nearest segment."""
     start, along = segments[:, 0], segments[:, 1] - segments[:, 0]
     away = points[:, None, :] - start
-    length = np.maximum((along ** 2).sum(axis=1), 1e-12)
+    length = np.maximum((along**2).sum(axis=1), 1e-12)
     share = np.clip((away * along).sum(axis=2) / length, 0, 1)
     return np.hypot(*np.moveaxis(away - share[..., None] * along, 2, 0)).min(axis=1)
 
 
 def draw_map(segments, resolution, origin_yaw, inside, rng, ragged_m=0.0):
     """
-    Return the :class:`OccupancyGrid` of segments: walls one cell wide, what is connected to ``inside`` free.
+    Return the :class:`OccupancyGrid` of segments.
 
-    ``inside`` (N, 2) points on the floor; ``ragged_m`` is by how much a mapped wall strays from the true one.
-    The grid is turned by ``origin_yaw`` and lies at a random offset to the walls.
+    Walls are one cell wide, and what is connected to ``inside`` is free. ``inside`` (N, 2) points
+    on the floor; ``ragged_m`` is by how much a mapped wall strays from the true one. The grid is
+    turned by ``origin_yaw`` and lies at a random offset to the walls.
     """
     lengths = np.hypot(*(segments[:, 1] - segments[:, 0]).T)
     parts = []
@@ -81,8 +90,12 @@ def draw_map(segments, resolution, origin_yaw, inside, rng, ragged_m=0.0):
     local = transform_points(inverse((0, 0, origin_yaw)), points)
     low = local.min(axis=0) - resolution * rng.uniform(4, 12, 2)
     x, y = transform_points((0, 0, origin_yaw), [low])[0]
-    columns, rows = np.ceil((local.max(axis=0) - low) / resolution + rng.integers(4, 12, 2)).astype(int)
-    grid = OccupancyGrid(np.full((rows, columns), UNKNOWN, np.int8), resolution, (x, y, origin_yaw))
+    columns, rows = np.ceil(
+        (local.max(axis=0) - low) / resolution + rng.integers(4, 12, 2)
+    ).astype(int)
+    grid = OccupancyGrid(
+        np.full((rows, columns), UNKNOWN, np.int8), resolution, (x, y, origin_yaw)
+    )
     row, column = np.rint(grid.points_to_cells(points)).astype(int).T
     walls = np.zeros((rows, columns), dtype=bool)
     walls[row, column] = True
@@ -125,7 +138,7 @@ class Room:
 
     @property
     def segments(self):
-        """Return all segments (N, 2, 2)."""
+        """Return those of walls and furniture, (N, 2, 2)."""
         return np.concatenate([self.walls, *self.furniture])
 
     def place(self, rng, clearance_m=0.22):
@@ -135,25 +148,33 @@ class Room:
             x, y, w, d = self.floor[rng.integers(len(self.floor))]
             place = np.array([x + rng.uniform(-0.5, 0.5) * w, y + rng.uniform(-0.5, 0.5) * d])
             if wall_distance(segments, place[None])[0] > clearance_m and not any(
-                    holds(polygon, place) for polygon in self.furniture):
+                holds(polygon, place) for polygon in self.furniture
+            ):
                 return place
         return None
 
     def moved(self, x, y, mirror=False):
-        """Return the room at another place, its left and right exchanged on demand; the turn is none."""
+        """
+        Return the room at another place, its left and right exchanged on demand.
+
+        The turn is none.
+        """
         sign = -1.0 if mirror else 1.0
 
         def at(segments):
             return segments * [sign, 1.0] + [x, y]
+
         floor = [(sign * fx + x, fy + y, w, d) for fx, fy, w, d in self.floor]
         return Room(at(self.walls), [at(piece) for piece in self.furniture], floor)
 
 
 def together(rooms):
     """Return one :class:`Room` of several."""
-    return Room(np.concatenate([room.walls for room in rooms]),
-                [piece for room in rooms for piece in room.furniture],
-                [rectangle for room in rooms for rectangle in room.floor])
+    return Room(
+        np.concatenate([room.walls for room in rooms]),
+        [piece for room in rooms for piece in room.furniture],
+        [rectangle for room in rooms for rectangle in room.floor],
+    )
 
 
 def holds(polygon, point):
@@ -166,7 +187,11 @@ def holds(polygon, point):
 
 
 def random_piece(rng, floor, size=(0.2, 1.6)):
-    """Return a piece of furniture somewhere on the floor: a box, straight or askew, or something round."""
+    """
+    Return a piece of furniture somewhere on the floor.
+
+    A box, straight or askew, or something round.
+    """
     x, y, w, d = floor[rng.integers(len(floor))]
     x, y = x + rng.uniform(-0.5, 0.5) * w, y + rng.uniform(-0.5, 0.5) * d
     if rng.random() < 0.25:
@@ -176,7 +201,11 @@ def random_piece(rng, floor, size=(0.2, 1.6)):
 
 
 def random_room(rng, pieces=None, size=(2.5, 7.5)):
-    """Return a :class:`Room`: one to three rectangles that overlap, and up to five pieces of furniture."""
+    """
+    Return a :class:`Room`.
+
+    One to three rectangles that overlap, and up to five pieces of furniture.
+    """
     width, depth = rng.uniform(*size, 2)
     floor = [(0.0, 0.0, width, depth)]
     for _ in range(rng.integers(0, 3)):
@@ -199,8 +228,12 @@ def outline(rectangles):
     for number, (x, y, w, d) in enumerate(rectangles):
         others = [r for other, r in enumerate(rectangles) if other != number]
         left, right, low, high = x - w / 2, x + w / 2, y - d / 2, y + d / 2
-        for axis, at, first, last in ((0, low, left, right), (0, high, left, right),
-                                      (1, left, low, high), (1, right, low, high)):
+        for axis, at, first, last in (
+            (0, low, left, right),
+            (0, high, left, right),
+            (1, left, low, high),
+            (1, right, low, high),
+        ):
             edges += _uncovered(axis, at, first, last, others)
     return np.array(edges)
 

@@ -1,4 +1,5 @@
 """CARMEN logs in all the shapes they come in, and the map made of them."""
+
 import gzip
 import math
 from pathlib import Path
@@ -7,9 +8,14 @@ import numpy as np
 from oomwoo_sim_support.carmen_log import LogError, map_of, read_carmen, spaced
 import pytest
 
-HEADER = '# comment\nPARAM robot_frontlaser_offset 0.0 nohost 0\nODOM 0 0 0 0 0 0 0.01 pippo 0.01\n\n'
+HEADER = (
+    '# comment\nPARAM robot_frontlaser_offset 0.0 nohost 0\nODOM 0 0 0 0 0 0 0.01 pippo 0.01\n\n'
+)
 FLASER = 'FLASER 4 1.0 2.0 81.83 0.5 1.5 -2.5 0.25 9 9 9 12.5 nohost 12.6'
-ROBOTLASER = 'ROBOTLASER1 0 -1.57 3.14 0.785 8.0 0.01 0 5 1 2 3 8 5 0 0.1 0.2 4.0 7 7 7 0 0 1 1 0 33.5 host 1'
+ROBOTLASER = (
+    'ROBOTLASER1 0 -1.57 3.14 0.785 8.0 0.01 0 5 1 2 3 8 5 0 0.1 0.2 4.0 7 7 7 0 0 1 1 0 33.5 '
+    'host 1'
+)
 
 
 def write(path, text, compress=False):
@@ -21,7 +27,9 @@ def write(path, text, compress=False):
 @pytest.mark.parametrize('compress', [False, True])
 def test_reads_poses_and_beams(tmp_path, compress):
     """The corrected pose, not the odometry; the first beam at -90 degrees; 81.83 is no return."""
-    scans, skipped = read_carmen(write(tmp_path / 'a.log', HEADER + FLASER + '\n' + ROBOTLASER, compress))
+    scans, skipped = read_carmen(
+        write(tmp_path / 'a.log', HEADER + FLASER + '\n' + ROBOTLASER, compress)
+    )
     assert skipped == 0 and len(scans) == 2
     assert scans[0].pose.tolist() == [1.5, -2.5, 0.25]
     assert scans[0].scan.angle_min == -math.pi / 2 and scans[0].scan.angle_increment == math.pi / 4
@@ -34,13 +42,22 @@ def test_reads_poses_and_beams(tmp_path, compress):
 
 def test_broken_lines_are_counted_and_left_out(tmp_path):
     """Cut short, not numbers, no pose, no beams, trailing fields missing."""
-    lines = [FLASER, 'FLASER 4 1.0 2.0', 'FLASER four 1 2 3 4 0 0 0', 'FLASER 2 1 1 nan 0 0 0 0 0', 'FLASER 0 1 2 3',
-             'FLASER', 'FLASER 2 1 1 0 0 0']
+    lines = [
+        FLASER,
+        'FLASER 4 1.0 2.0',
+        'FLASER four 1 2 3 4 0 0 0',
+        'FLASER 2 1 1 nan 0 0 0 0 0',
+        'FLASER 0 1 2 3',
+        'FLASER',
+        'FLASER 2 1 1 0 0 0',
+    ]
     scans, skipped = read_carmen(write(tmp_path / 'a.log', '\n'.join(lines)))
     assert (len(scans), skipped) == (2, 5)
 
 
-@pytest.mark.parametrize('content', [b'', b'ODOM 1 2 3\n', b'\x1f\x8bbroken', b'\xff\xfe\x00FLASER'])
+@pytest.mark.parametrize(
+    'content', [b'', b'ODOM 1 2 3\n', b'\x1f\x8bbroken', b'\xff\xfe\x00FLASER']
+)
 def test_nothing_to_be_used_is_an_error(tmp_path, content):
     """The message names the file."""
     path = tmp_path / 'x.log'
@@ -64,8 +81,12 @@ def test_map_of_a_room(tmp_path):
     grid = map_of(scans, 0.05)
     inside = grid.cells_to_points(np.argwhere(grid.free))
     walls = grid.cells_to_points(np.argwhere(grid.obstacles))
-    assert (np.abs(inside) < [2.03, 1.03]).all() and len(inside) * 0.05 ** 2 == pytest.approx(8.0, rel=0.12)
-    assert (np.maximum(np.abs(walls[:, 0]) - 2.0, np.abs(walls[:, 1]) - 1.0).__abs__() < 0.06).all()
+    assert (np.abs(inside) < [2.03, 1.03]).all() and len(inside) * 0.05**2 == pytest.approx(
+        8.0, rel=0.12
+    )
+    assert (
+        np.maximum(np.abs(walls[:, 0]) - 2.0, np.abs(walls[:, 1]) - 1.0).__abs__() < 0.06
+    ).all()
     assert len(spaced(scans)) == 2 and len(spaced([scans[0]] * 5)) == 1
     with pytest.raises(LogError, match='beam'):
         map_of([])
