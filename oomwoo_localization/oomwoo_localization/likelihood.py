@@ -90,7 +90,14 @@ class MapFields:
 
     def prepare(self):
         """Compute now what the first search would have to wait for."""
-        return self.signed_distance, self.passage
+        return self.signed_distance, self.passage, self.fine.passage
+
+    @cached_property
+    def fine(self):
+        """Return the fields on a lattice of the map's own cells."""
+        if self.block == 1:
+            return self
+        return MapFields(self.grid, self.sigma_m, self.grid.resolution)
 
     @cached_property
     def floor(self):

@@ -8,7 +8,7 @@ believed only when enough of the scan speaks for it, little against it, nothing 
 close, and no direction is free.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 import math
 import time
 
@@ -18,135 +18,21 @@ from oomwoo_localization.frames import transform_points, wrap_angle
 from oomwoo_localization.grids import GridError
 from oomwoo_localization.likelihood import FULL_SCORE, MapFields, Rays
 from oomwoo_localization.refinement import refine
+from oomwoo_localization.relocalization import (
+    NOWHERE,
+    refusal,
+    Relocalization,
+    RelocalizerSettings,
+    UNKNOWN_COVARIANCE,
+    Winner,
+)
 from oomwoo_localization.scan_evidence import evidence_of
-from oomwoo_localization.settings import check_settings, setting
+from oomwoo_localization.settings import check_settings
 
 FULL_MARGIN = 1.5  # times the margin that is needed: confidence 1
 HIT_M = 0.15  # an end this near a wall ends on it
 MOST_CELLS = 2_500_000  # of the search lattice with its margins; a level takes 8 bytes each
 FLOOR = 0.75  # of the least score: what is below is not looked for
-
-
-@dataclass(frozen=True)
-class RelocalizerSettings:
-    """What counts as a match, and when it is believed."""
-
-    search_resolution_m: float = setting(
-        0.05,
-        'finest cell that is searched; a finer map is searched in blocks',
-        'm',
-        0.01,
-        0.5,
-        live=False,
-    )
-    hit_sigma_m: float = setting(
-        0.07, 'spread of the likelihood field around walls', 'm', 0.01, 0.5, live=False
-    )
-    range_max_m: float = setting(
-        20.0, 'beams longer than this are left out', 'm', 1.0, 100.0, live=False
-    )
-    most_points: int = setting(180, 'ends of beams that the search looks at', '', 20, 600)
-    most_nodes: int = setting(
-        1_000_000, 'nodes of the search tree after which it gives up', '', 1000, 100_000_000
-    )
-    least_points: int = setting(30, 'ends of beams needed to search at all', '', 3, 600)
-    crossing_weight: float = setting(
-        2.0,
-        'what a beam through a wall takes away beyond those allowed, in beams on a wall',
-        '',
-        0.0,
-        5.0,
-    )
-    crossing_allowed: float = setting(
-        0.35,
-        'share of beams through walls that costs nothing: what is drawn there may be gone',
-        '',
-        0.0,
-        1.0,
-    )
-    apart_m: float = setting(0.25, 'poses farther apart than this are distinct', 'm', 0.05, 2.0)
-    apart_deg: float = setting(
-        9.0, 'headings farther apart than this are distinct', 'deg', 1.0, 90.0
-    )
-    least_score: float = setting(0.6, 'score below which no pose is believed', '', 0.0, 1.0)
-    sure_score: float = setting(
-        0.95, 'score from which on nothing more than the least margin is asked for', '', 0.0, 1.0
-    )
-    least_margin: float = setting(
-        0.08,
-        'lead over every distinct pose, as a share of the score, that is needed',
-        '',
-        0.0,
-        0.5,
-    )
-    doubt: float = setting(
-        0.6, 'how much more margin is needed for a score below the sure one', '', 0.0, 5.0
-    )
-    most_crossed: float = setting(
-        0.25, 'share of beams through walls above which no pose is believed', '', 0.0, 1.0
-    )
-    most_lost: float = setting(
-        0.04,
-        'share of beams that end nowhere behind a wall above which no pose is believed',
-        '',
-        0.0,
-        1.0,
-    )
-    most_std_m: float = setting(
-        0.05, 'standard deviation above which a direction is free', 'm', 0.001, 1.0
-    )
-    most_std_deg: float = setting(
-        1.5, 'standard deviation above which the heading is free', 'deg', 0.01, 45.0
-    )
-
-    def margin(self, score):
-        """Return the lead that a score needs over every distinct pose, as a share of itself."""
-        return self.least_margin + self.doubt * max(0.0, self.sure_score - score)
-
-
-@dataclass(frozen=True)
-class Relocalization:
-    """
-    Answer to one scan, poses of the base in the map frame.
-
-    ``score`` is the share of beams on mapped walls less what speaks against it,
-    ``score_normalized`` the same within 0..1, ``confidence`` 0..1 the lead over ``runner_up``, the
-    best pose distinct in position or heading. ``reason_code`` is empty when ``accepted``. ``pose``
-    is the best guess even when refused; NaN without any.
-    """
-
-    accepted: bool
-    pose: np.ndarray
-    covariance: np.ndarray
-    score: float
-    score_normalized: float
-    confidence: float
-    runner_up: np.ndarray
-    runner_up_score: float
-    runtime_s: float
-    reason_code: str
-    message: str
-
-
-NOWHERE = np.full(3, np.nan)
-UNKNOWN_COVARIANCE = np.diag([np.inf] * 3)
-
-
-def refusal(reason_code, message, runtime_s=0.0):
-    """Return a :class:`Relocalization` that knows nothing and says why."""
-    return Relocalization(
-        False,
-        NOWHERE,
-        UNKNOWN_COVARIANCE,
-        0.0,
-        0.0,
-        0.0,
-        NOWHERE,
-        0.0,
-        runtime_s,
-        reason_code,
-        message,
-    )
 
 
 class Relocalizer:
@@ -221,7 +107,14 @@ class Relocalizer:
                 'no pose in the map explains any of the scan',
                 time.perf_counter() - began,
             )
-        answer = self._judge(evidence, found)
+        best = self._winner(evidence, found.leaves[0])
+        needed = self.settings.margin(best.score)
+        if not best.against and self._share(evidence, found.complete_above) > (
+            best.explained * (1.0 - needed)
+        ) > self._share(evidence, max([0.0, *(leaf.score for leaf in found.leaves[1:])])):
+            # Beams through walls ask for a greater lead than the search has shown.
+            found = self._search(evidence, 2, needed)
+        answer = self._judge(evidence, found, best)
         return replace(answer, runtime_s=time.perf_counter() - began)
 
     def candidates(self, scan, base_from_scan, count):
@@ -253,8 +146,13 @@ class Relocalizer:
     def _evidence(self, scan, base_from_scan):
         return evidence_of(scan.check(), base_from_scan, self.longest_m, self.settings.most_points)
 
-    def _search(self, evidence, count):
-        """Return the :class:`Search` for the best distinct poses of the scanner on the lattice."""
+    def _search(self, evidence, count, margin=None):
+        """
+        Return the :class:`Search` for the best distinct poses of the scanner on the lattice.
+
+        It looks for poses that come within ``margin`` of the best, by default within as much as
+        lowers the confidence.
+        """
         settings, resolution = self.settings, self.fields.search_resolution
         full = FULL_SCORE * len(evidence.ends)
         rays = Rays(self.fields, evidence.checked)
@@ -273,14 +171,14 @@ class Relocalizer:
             lattice,
             count,
             apart,
-            lambda best: self._rival_score(best, evidence),
+            lambda best: self._rival_score(best, evidence, margin),
             most_effort=settings.most_nodes,
         )
 
-    def _rival_score(self, best, evidence):
+    def _rival_score(self, best, evidence, margin=None):
         """Return the lattice score from which on a distinct pose lowers the confidence."""
         share = self._share(evidence, best)
-        rival = share * (1.0 - FULL_MARGIN * self.settings.margin(share))
+        rival = share * (1.0 - (margin or FULL_MARGIN * self.settings.margin(share)))
         return FULL_SCORE * len(evidence.ends) * max(FLOOR * self.settings.least_score, rival)
 
     def _share(self, evidence, score):
@@ -305,64 +203,76 @@ class Relocalizer:
             return refined, True
         return replace(refined, pose=start), False
 
-    def _judge(self, evidence, found):
+    def _winner(self, evidence, leaf):
+        """Return the best leaf as a :class:`Winner`, with what there is against it alone."""
+        settings = self.settings
+        refined, near = self._refined(evidence, leaf)
+        crossed = Rays(self.fields.fine, evidence.ends).crossed(*refined.pose[:, None])[0]
+        through = float(crossed.mean())
+        lost = float((crossed & ~(np.abs(refined.residuals) < HIT_M)).mean())
+        explained = self._share(evidence, leaf.score)
+        score = explained - through
+        std_m, std_deg = refined.std_m, math.degrees(refined.std_rad)
+        against = None
+        if score < settings.least_score:
+            against = (
+                'low_score',
+                (
+                    f'the best pose explains {score:.0%} of the scan; '
+                    f'{settings.least_score:.0%} is needed'
+                ),
+            )
+        elif through > settings.most_crossed or lost > settings.most_lost:
+            against = (
+                'through_walls',
+                (
+                    f'at the best pose {through:.0%} of the beams would pass through walls, '
+                    f'and {lost:.0%} would end nowhere behind them'
+                ),
+            )
+        elif not near or std_m > settings.most_std_m or std_deg > settings.most_std_deg:
+            against = (
+                'free_direction',
+                (f'the scan leaves the pose free by {std_m:.2f} m and {std_deg:.1f} degrees'),
+            )
+        return Winner(refined, explained, score, against)
+
+    def _judge(self, evidence, found, best):
         """
         Return the answer with its reasons.
 
         The pose is believed only when there is none against it.
         """
-        settings, best, others = self.settings, found.leaves[0], found.leaves[1:2]
-        refined, near = self._refined(evidence, best)
-        crossed = Rays(self.fields, evidence.ends).crossed(*refined.pose[:, None])[0]
-        lost = float((crossed & ~(np.abs(refined.residuals) < HIT_M)).mean())
-        through = float(crossed.mean())
-        explained = self._share(evidence, best.score)
-        score = explained - through
+        others = found.leaves[1:2]
         runner_up_score = self._share(evidence, others[0].score) if others else 0.0
         # Poses that were not looked for may explain as much as the bound of the search.
         bound = max(runner_up_score, self._share(evidence, found.complete_above))
-        margin = 1.0 - bound / explained if explained > 0 else 0.0
-        needed = settings.margin(score)
-        std_m, std_deg = refined.std_m, math.degrees(refined.std_rad)
-        against = (
-            (
-                math.isinf(found.complete_above),
+        margin = 1.0 - bound / best.explained if best.explained > 0 else 0.0
+        needed = self.settings.margin(best.score)
+        if math.isinf(found.complete_above):
+            reason, message = (
                 'undecided',
-                f'too many poses are about as good: gave up after {settings.most_nodes} nodes',
-            ),
-            (
-                score < settings.least_score,
-                'low_score',
-                f'the best pose explains {score:.0%} of the scan; '
-                f'{settings.least_score:.0%} is needed',
-            ),
-            (
-                lost > settings.most_lost or through > settings.most_crossed,
-                'through_walls',
-                f'at the best pose {through:.0%} of the beams would pass through walls, '
-                f'and {lost:.0%} would end nowhere behind them',
-            ),
-            (
-                margin < needed,
+                (
+                    'too many poses are about as good: '
+                    f'gave up after {self.settings.most_nodes} nodes'
+                ),
+            )
+        elif margin < needed and (best.against is None or best.against[0] == 'free_direction'):
+            reason, message = (
                 'ambiguous',
-                f'a distinct pose is nearly as good: it explains {bound:.0%}, '
-                f'the best {explained:.0%}, and a lead of {needed:.0%} is needed',
-            ),
-            (
-                not near or std_m > settings.most_std_m or std_deg > settings.most_std_deg,
-                'free_direction',
-                f'the scan leaves the pose free by {std_m:.2f} m and {std_deg:.1f} degrees',
-            ),
-        )
-        reason, message = next(
-            ((code, text) for is_so, code, text in against if is_so), ('', 'found')
-        )
+                (
+                    f'a distinct pose may be nearly as good: it explains {bound:.0%}, '
+                    f'the best {best.explained:.0%}, and a lead of {needed:.0%} is needed'
+                ),
+            )
+        else:
+            reason, message = best.against or ('', 'found')
         return Relocalization(
             accepted=not reason,
-            pose=self._base_pose(evidence, refined.pose),
-            covariance=self._base_covariance(evidence, refined),
-            score=score,
-            score_normalized=min(1.0, max(0.0, score)),
+            pose=self._base_pose(evidence, best.refined.pose),
+            covariance=self._base_covariance(evidence, best.refined),
+            score=best.score,
+            score_normalized=min(1.0, max(0.0, best.score)),
             confidence=float(np.clip(margin / (FULL_MARGIN * needed), 0.0, 1.0)),
             runner_up=(
                 self._base_pose(evidence, self._refined(evidence, others[0])[0].pose)

@@ -1,0 +1,142 @@
+"""What the relocalizer is told and what it answers: settings, answer, refusal."""
+from dataclasses import dataclass
+
+import numpy as np
+from oomwoo_localization.settings import setting
+
+
+@dataclass(frozen=True)
+class RelocalizerSettings:
+    """What counts as a match, and when it is believed."""
+
+    search_resolution_m: float = setting(
+        0.05,
+        'finest cell that is searched; a finer map is searched in blocks',
+        'm',
+        0.01,
+        0.5,
+        live=False,
+    )
+    hit_sigma_m: float = setting(
+        0.07, 'spread of the likelihood field around walls', 'm', 0.01, 0.5, live=False
+    )
+    range_max_m: float = setting(
+        20.0, 'beams longer than this are left out', 'm', 1.0, 100.0, live=False
+    )
+    most_points: int = setting(180, 'ends of beams that the search looks at', '', 20, 600)
+    most_nodes: int = setting(
+        1_000_000, 'nodes of the search tree after which it gives up', '', 1000, 100_000_000
+    )
+    least_points: int = setting(30, 'ends of beams needed to search at all', '', 3, 600)
+    crossing_weight: float = setting(
+        2.0,
+        'what a beam through a wall takes away beyond those allowed, in beams on a wall',
+        '',
+        0.0,
+        5.0,
+    )
+    crossing_allowed: float = setting(
+        0.35,
+        'share of beams through walls that costs nothing: what is drawn there may be gone',
+        '',
+        0.0,
+        1.0,
+    )
+    apart_m: float = setting(0.25, 'poses farther apart than this are distinct', 'm', 0.05, 2.0)
+    apart_deg: float = setting(
+        9.0, 'headings farther apart than this are distinct', 'deg', 1.0, 90.0
+    )
+    least_score: float = setting(0.6, 'score below which no pose is believed', '', 0.0, 1.0)
+    sure_score: float = setting(
+        0.95, 'score from which on nothing more than the least margin is asked for', '', 0.0, 1.0
+    )
+    least_margin: float = setting(
+        0.08,
+        'lead over every distinct pose, as a share of the score, that is needed',
+        '',
+        0.0,
+        0.5,
+    )
+    doubt: float = setting(
+        0.6, 'how much more margin is needed for a score below the sure one', '', 0.0, 5.0
+    )
+    most_crossed: float = setting(
+        0.25, 'share of beams through walls above which no pose is believed', '', 0.0, 1.0
+    )
+    most_lost: float = setting(
+        0.04,
+        'share of beams that end nowhere behind a wall above which no pose is believed',
+        '',
+        0.0,
+        1.0,
+    )
+    most_std_m: float = setting(
+        0.05, 'standard deviation above which a direction is free', 'm', 0.001, 1.0
+    )
+    most_std_deg: float = setting(
+        1.5, 'standard deviation above which the heading is free', 'deg', 0.01, 45.0
+    )
+
+    def margin(self, score):
+        """Return the lead that a score needs over every distinct pose, as a share of itself."""
+        return self.least_margin + self.doubt * max(0.0, self.sure_score - score)
+
+
+@dataclass(frozen=True)
+class Relocalization:
+    """
+    Answer to one scan, poses of the base in the map frame.
+
+    ``score`` is the share of beams on mapped walls less what speaks against it,
+    ``score_normalized`` the same within 0..1, ``confidence`` 0..1 the lead over ``runner_up``, the
+    best pose distinct in position or heading. ``reason_code`` is empty when ``accepted``. ``pose``
+    is the best guess even when refused; NaN without any.
+    """
+
+    accepted: bool
+    pose: np.ndarray
+    covariance: np.ndarray
+    score: float
+    score_normalized: float
+    confidence: float
+    runner_up: np.ndarray
+    runner_up_score: float
+    runtime_s: float
+    reason_code: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Winner:
+    """
+    The best pose, refined, and what speaks for and against it.
+
+    ``explained`` is the share of beams on walls, ``score`` the same less those through walls;
+    ``against`` is ``(reason_code, message)`` or None.
+    """
+
+    refined: object
+    explained: float
+    score: float
+    against: tuple
+
+
+NOWHERE = np.full(3, np.nan)
+UNKNOWN_COVARIANCE = np.diag([np.inf] * 3)
+
+
+def refusal(reason_code, message, runtime_s=0.0):
+    """Return a :class:`Relocalization` that knows nothing and says why."""
+    return Relocalization(
+        False,
+        NOWHERE,
+        UNKNOWN_COVARIANCE,
+        0.0,
+        0.0,
+        0.0,
+        NOWHERE,
+        0.0,
+        runtime_s,
+        reason_code,
+        message,
+    )
