@@ -13,7 +13,6 @@ from rclpy.node import Node
 from tf2_msgs.msg import TFMessage
 
 ROOT = Path(__file__).resolve().parents[2]
-DOMAIN = 46
 NODES = {
     'embedded_sim': ('oomwoo_sim_support.embedded_sim_node', 'world:=test_room'),
     'scan_localizer': ('oomwoo_localization.scan_localizer_node', 'x_pose:=0.0'),
@@ -94,9 +93,9 @@ def running(tmp_path_factory):
         for parameter in (*parameters, f'use_sim_time:={sim_time}'):
             command += ['-p', parameter]
         processes.append(subprocess.Popen(
-            command, cwd=folder, env=dict(os.environ, ROS_DOMAIN_ID=str(DOMAIN)),
+            command, cwd=folder, env=dict(os.environ),
             stderr=subprocess.PIPE, text=True))
-    rclpy.init(domain_id=DOMAIN)
+    rclpy.init()
     try:
         node = Node('interfaces_test')
         frames = set()
