@@ -242,8 +242,12 @@ class CleanManagerNode(SuiteNode):
             if self._grid is not None and pose is not None:
                 self._prepare(pose)
             elif self._grid is not None:
-                self._trouble = f'no pose: {self._frames.error}'
+                # The reason changes with every tick; the status must not.
+                self._trouble = (
+                    f'no pose of {self.settings.robot_frame} in '
+                    f'{self.settings.global_frame} on tf')
                 self.set_status(WARN, self._trouble, WAITING, 'NO_POSE')
+                self.get_logger().info(self._frames.error, throttle_duration_sec=10.0)
             return
         run = self._run
         if self._wanted and run.phase == IDLE:
@@ -267,7 +271,9 @@ class CleanManagerNode(SuiteNode):
             stamped = self._frames.stamped_pose(frame, self.settings.robot_frame)
             age_s = 0.0 if stamped is None else self.now_s() - stamped[1]
             if age_s > self.settings.pose_patience_s:
-                self._frames.error = f'{frame} <- {self.settings.robot_frame} is {age_s:.1f} s old'
+                self._frames.error = (
+                    f'{frame} <- {self.settings.robot_frame} is older than '
+                    f'{self.settings.pose_patience_s} s')
                 stamped = None
             found.append(None if stamped is None else stamped[0])
         return found
