@@ -68,7 +68,7 @@ def draw_picture(run, path, title=''):
     axes.set_ylabel('y in the map [m]')
     axes.legend(
         loc='upper center', bbox_to_anchor=(0.5, -0.055), ncols=4, fontsize=9, frameon=False,
-        markerscale=2.0)
+        markerscale=1.6)
     line = report_line(sweep.figures(), run.phase, run.elapsed_s, run.segments)
     head, tail = line.split('), ', 1)
     figure.text(
@@ -109,8 +109,8 @@ def _draw_track(axes, track):
         line = track[:, :2].copy()
         line[~mask] = np.nan
         axes.plot(line[:, 0], line[:, 1], style, color=TRACK, linewidth=0.9, label=label)
-    axes.plot(*track[0, :2], 'o', color=TRACK, markersize=7, label='start')
-    axes.plot(*track[-1, :2], 's', color=TRACK, markersize=7, label='end')
+    axes.plot(*track[0, :2], 'o', color=TRACK, markersize=5, label='start')
+    axes.plot(*track[-1, :2], 's', color=TRACK, markersize=5, label='end')
 
 
 def _draw_edges(axes, sweep):
