@@ -4,16 +4,15 @@ Run every test: each package's with ``colcon test``, and those of the tools; end
 
     python tools/test.py [PACKAGE ...] [--tools] [--pytest-args ...]
 
-With names, only those packages; with ``--tools``, the tools' own tests. As many packages are
-tested at a time as there are cores, whatever depends on what, the one that took longest the last
-time first.
+With names, only those packages; with ``--tools``, the tools' own tests. One package after another:
+most tests run several processes that talk over DDS, and two packages at a time on two cores make
+them miss deadlines. ``--jobs`` is for machines with more.
 """
 
 import argparse
 from concurrent.futures import ThreadPoolExecutor
 import contextlib
 import json
-import os
 import subprocess
 import sys
 import time
@@ -31,8 +30,9 @@ SECOND_TRY = ['--reruns', '1', '-rR']
 class Run:
     """One run of a number of packages' tests."""
 
-    def __init__(self, names, pytest_args):
+    def __init__(self, names, pytest_args, jobs=1):
         self.names = names
+        self.jobs = jobs
         self.pytest_args = pytest_args
         self.begin = time.monotonic()
         self.seconds = {}
@@ -84,7 +84,7 @@ class Run:
         for stale in result_files(BUILD):
             stale.unlink()
         order = sorted(self.names, key=lambda name: -self.seconds.get(name, 1e9))
-        with ThreadPoolExecutor(os.cpu_count() or 2) as pool:
+        with ThreadPoolExecutor(self.jobs) as pool:
             summaries = list(pool.map(self.test, order))
         SECONDS_FILE.write_text(json.dumps(self.seconds))
         return sum(summaries[1:], summaries[0])
@@ -95,6 +95,7 @@ def main():
     parser = argparse.ArgumentParser(description='Run every test, and add up the results.')
     parser.add_argument('packages', nargs='*', help='only these packages (default: everything)')
     parser.add_argument('--tools', action='store_true', help="the tools' own tests")
+    parser.add_argument('--jobs', type=int, default=1, help='packages at a time (default: 1)')
     parser.add_argument('--pytest-args', nargs=argparse.REMAINDER, default=[],
                         help='all that follows is for pytest, such as: -k NAME -x')
     arguments = parser.parse_args()
@@ -103,7 +104,7 @@ def main():
         parser.error(f'no such package: {" ".join(sorted(unknown))}')
     names = arguments.packages + [TOOLS] * arguments.tools or [*packages(), TOOLS]
     with locked('test'):
-        summary = Run(names, arguments.pytest_args).run()
+        summary = Run(names, arguments.pytest_args, max(1, arguments.jobs)).run()
     print(summary.report())
     return summary.status()
 
