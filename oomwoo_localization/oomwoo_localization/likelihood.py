@@ -65,10 +65,13 @@ class MapFields:
         """
         Return the likelihood field on the search lattice.
 
-        (rows, columns) uint8, 0 .. FULL_SCORE.
+        (rows, columns) uint8, 0 .. FULL_SCORE: full on a drawn surface and for a cell behind it. In
+        the depth of a solid block no beam ends, and nothing is to be scored.
         """
         spread = math.hypot(self.sigma_m, self.search_resolution / 2)
-        likelihood = np.exp(-0.5 * (self.grid.obstacle_distance / spread) ** 2)
+        behind = np.maximum(-self.signed_distance - self.grid.resolution, 0.0)
+        off = np.where(self.signed_distance > 0, self.signed_distance, behind)
+        likelihood = np.exp(-0.5 * (off / spread) ** 2)
         likelihood[likelihood < _NEGLIGIBLE] = 0.0
         return np.rint(self._blocks(likelihood, 0.0).mean(axis=(1, 3)) * FULL_SCORE).astype(
             np.uint8

@@ -58,7 +58,7 @@ class RelocalizerSettings:
         0.5,
     )
     doubt: float = setting(
-        0.6, 'how much more margin is needed for a score below the sure one', '', 0.0, 5.0
+        0.75, 'how much more margin is needed for a score below the sure one', '', 0.0, 5.0
     )
     most_crossed: float = setting(
         0.25, 'share of beams through walls above which no pose is believed', '', 0.0, 1.0
@@ -69,6 +69,9 @@ class RelocalizerSettings:
         '',
         0.0,
         1.0,
+    )
+    least_checked: float = setting(
+        0.17, 'share of the scan that must lie on walls other than the two longest', '', 0.0, 1.0
     )
     most_std_m: float = setting(
         0.05, 'standard deviation above which a direction is free', 'm', 0.001, 1.0

@@ -28,8 +28,11 @@ from oomwoo_localization.relocalization import (
 )
 from oomwoo_localization.scan_evidence import evidence_of
 from oomwoo_localization.settings import check_settings
+from oomwoo_localization.wall_lines import share_off_two_lines
 
 FULL_MARGIN = 1.5  # times the margin that is needed: confidence 1
+# What speaks against a pose because it could be had elsewhere, too: the rival is told first.
+SAME_ELSEWHERE = 'free_direction', 'two_walls'
 HIT_M = 0.15  # an end this near a wall ends on it
 MOST_CELLS = 2_500_000  # of the search lattice with its margins; a level takes 8 bytes each
 FLOOR = 0.75  # of the least score: what is below is not looked for
@@ -201,7 +204,7 @@ class Relocalizer:
             and abs(math.degrees(moved[2])) <= settings.apart_deg
         ):
             return refined, True
-        return replace(refined, pose=start), False
+        return refine(self.fields, evidence.ends, start, steps=0), False
 
     def _winner(self, evidence, leaf):
         """Return the best leaf as a :class:`Winner`, with what there is against it alone."""
@@ -209,9 +212,14 @@ class Relocalizer:
         refined, near = self._refined(evidence, leaf)
         crossed = Rays(self.fields.fine, evidence.ends).crossed(*refined.pose[:, None])[0]
         through = float(crossed.mean())
-        lost = float((crossed & ~(np.abs(refined.residuals) < HIT_M)).mean())
+        ends = transform_points(refined.pose, evidence.ends)
+        on_wall = np.abs(refined.residuals) < HIT_M
+        # Off every wall, and behind one: a wall would have had to go away.
+        behind = crossed & ~on_wall | (refined.residuals < -HIT_M)
+        lost = float(behind.mean())
         explained = self._share(evidence, leaf.score)
         score = explained - through
+        checked = share_off_two_lines(self.fields, ends, on_wall)
         std_m, std_deg = refined.std_m, math.degrees(refined.std_rad)
         against = None
         if score < settings.least_score:
@@ -229,6 +237,11 @@ class Relocalizer:
                     f'at the best pose {through:.0%} of the beams would pass through walls, '
                     f'and {lost:.0%} would end nowhere behind them'
                 ),
+            )
+        elif checked < settings.least_checked:
+            against = 'two_walls', (
+                f'only {checked:.0%} of the scan lies on walls other than two, '
+                'and two walls fit any corner'
             )
         elif not near or std_m > settings.most_std_m or std_deg > settings.most_std_deg:
             against = (
@@ -257,7 +270,7 @@ class Relocalizer:
                     f'gave up after {self.settings.most_nodes} nodes'
                 ),
             )
-        elif margin < needed and (best.against is None or best.against[0] == 'free_direction'):
+        elif margin < needed and (best.against is None or best.against[0] in SAME_ELSEWHERE):
             reason, message = (
                 'ambiguous',
                 (

@@ -24,6 +24,7 @@ from oomwoo_localization.relocalizer import Relocalizer, RelocalizerSettings
 from oomwoo_localization.scan_evidence import evidence_of, thin
 from oomwoo_localization.scans import Scan, ScanError
 from oomwoo_localization.settings import SettingError
+from oomwoo_localization.wall_lines import share_off_two_lines
 import pytest
 from reloc_world import l_shaped_map, make_scan, room
 
@@ -299,3 +300,30 @@ def test_refined_pose_is_independent_of_the_lattice(flat):
     )
     other = Relocalizer(padded).relocalize(scan, np.eye(4))
     assert np.allclose(one.pose, other.pose, atol=2e-3)
+
+
+def test_two_walls_are_not_enough():
+    """
+    A scan of a corner fits it perfectly, and would fit any corner.
+
+    Of two walls nothing is left; of three the shortest.
+    """
+    fields = MapFields(room(width=6.0, depth=4.0))
+    margin = 6 * 0.05
+    bottom = np.stack([np.linspace(1.0, 3.0, 40), np.zeros(40)], axis=1) + margin
+    left = np.stack([np.zeros(30), np.linspace(1.0, 3.0, 30)], axis=1) + margin
+    top = np.stack([np.linspace(1.0, 3.0, 20), np.full(20, 4.0)], axis=1) + margin
+    corner = np.concatenate([bottom, left])
+    assert share_off_two_lines(fields, corner, np.ones(70, dtype=bool)) == 0.0
+    three = np.concatenate([corner, top])
+    assert share_off_two_lines(fields, three, np.ones(90, dtype=bool)) == pytest.approx(20 / 90)
+    off_wall = np.r_[np.ones(70, dtype=bool), np.zeros(20, dtype=bool)]
+    assert share_off_two_lines(fields, three, off_wall) == 0.0
+
+
+def test_a_corner_alone_is_refused(flat):
+    """A scanner that sees 90 degrees into a corner is told so."""
+    grid, relocalizer = flat
+    scan = make_scan(grid, np.array([-2.0, -1.5, -2.3]), 180, math.pi / 2)
+    answer = relocalizer.relocalize(scan, np.eye(4))
+    assert not answer.accepted and answer.reason_code in ('ambiguous', 'two_walls')

@@ -29,6 +29,7 @@ from oomwoo_sim_support.reloc_worlds import (
 )
 
 MOUNT = (0.0745, 0.0, 0.088)  # of the scanner, as on the robot
+MAPPED_FROM = 30                       # places: what can be seen from none stays unknown
 AGREES_M = 0.05  # between the mapped and the present world
 
 
@@ -109,14 +110,17 @@ def _ask(kind, seed, rng, spoiling, mapped, present, inside):
         )
     if scan.valid().sum() < 20:
         return None
-    floor = mapped.place(rng)
-    if floor is None:
+    known = [mapped.place(rng) for _ in range(MAPPED_FROM)]
+    if inside and not any(holds(piece, place) for piece in mapped.furniture):
+        known.append(place)
+    known = [one for one in known if one is not None]
+    if not known:
         return None
     grid = draw_map(
         mapped.segments,
         spoiling.resolution,
         spoiling.origin_yaw,
-        np.stack([floor, place]) if inside else floor[None],
+        np.stack(known),
         rng,
         spoiling.ragged_m,
     )

@@ -48,7 +48,8 @@ def test_trials_are_what_they_say(kind):
         ends = transform_points(trial.truth, points[:, :2])
         gap = trial.grid.lookup(trial.grid.obstacle_distance, ends, outside=9.0)
         assert (gap < 1.5 * trial.grid.resolution + 0.1).mean() > 0.99
-        assert trial.grid.lookup(trial.grid.free, trial.truth[None, :2], outside=False)[0]
+        if kind not in ('walls_removed', 'nearly_symmetric', 'everything'):
+            assert trial.grid.lookup(trial.grid.free, trial.truth[None, :2], outside=False)[0]
 
 
 def test_rays_meet_walls_where_geometry_says():
