@@ -12,6 +12,7 @@ import socket
 import tempfile
 
 import hypothesis
+import pytest
 
 # A busy machine is no reason for a test to fail.
 hypothesis.settings.register_profile('oomwoo', deadline=None, print_blob=True)
@@ -44,7 +45,19 @@ def pytest_configure(config):
     os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
 
 
+@pytest.fixture(scope='module', autouse=True)
+def domain_of_the_module():
+    """Give each module its own domain: it does not hear what a failed test left running."""
+    stop_daemon()
+    os.environ['ROS_DOMAIN_ID'] = str(claim_domain())
+
+
 def pytest_unconfigure(config):
+    """Leave no daemon behind."""
+    stop_daemon()
+
+
+def stop_daemon():
     """Stop the ros2 daemon of this domain, if a test had one started."""
     address = ('127.0.0.1', _DAEMON_PORT + int(os.environ['ROS_DOMAIN_ID']))
     try:

@@ -23,8 +23,8 @@ from workspace import BUILD, colcon_environment, locked, LOG, packages, ROOT
 TOOLS = 'tools'
 SECONDS_FILE = BUILD / '.test-seconds.json'
 # Processes that talk over DDS on a machine that is doing something else may miss a deadline once.
-# A test that fails twice has failed; pytest's summary in the package's log names the second tries.
-SECOND_TRY = ['--reruns', '1', '-rR']
+# A test that fails three times has failed; pytest's summary in the log names the further tries.
+MORE_TRIES = ['--reruns', '2', '-rR']
 
 
 class Run:
@@ -52,12 +52,12 @@ class Run:
                 '--build-base', str(BUILD), '--install-base', str(ROOT / 'install'),
                 '--test-result-base', str(BUILD), '--return-code-on-test-failure',
                 '--packages-select', name, '--event-handlers', 'status-', 'summary-']
-            return [*command, '--pytest-args', *SECOND_TRY, *self.pytest_args]
+            return [*command, '--pytest-args', *MORE_TRIES, *self.pytest_args]
         results = BUILD / TOOLS
         return [sys.executable, '-m', 'pytest', '--quiet', f'--junit-prefix={TOOLS}',
                 f'--junit-xml={results / "pytest.xml"}',
                 f'--override-ini=cache_dir={results / ".pytest_cache"}',
-                *SECOND_TRY, *self.pytest_args, str(ROOT / TOOLS)]
+                *MORE_TRIES, *self.pytest_args, str(ROOT / TOOLS)]
 
     def test(self, name):
         """Test one package; return whether its runner ended well."""
