@@ -65,8 +65,8 @@ class MapFields:
         """
         Return the likelihood field on the search lattice.
 
-        (rows, columns) uint8, 0 .. FULL_SCORE: full on a drawn surface and for a cell behind it. In
-        the depth of a solid block no beam ends, and nothing is to be scored.
+        (rows, columns) uint8, 0 .. FULL_SCORE: full on a drawn surface and for a cell behind it.
+        In the depth of a solid block no beam ends, and nothing is to be scored.
         """
         spread = math.hypot(self.sigma_m, self.search_resolution / 2)
         behind = np.maximum(-self.signed_distance - self.grid.resolution, 0.0)

@@ -51,20 +51,20 @@ class RelocalizerSettings:
         0.95, 'score from which on nothing more than the least margin is asked for', '', 0.0, 1.0
     )
     least_margin: float = setting(
-        0.08,
+        0.07,
         'lead over every distinct pose, as a share of the score, that is needed',
         '',
         0.0,
         0.5,
     )
     doubt: float = setting(
-        0.75, 'how much more margin is needed for a score below the sure one', '', 0.0, 5.0
+        0.8, 'how much more margin is needed for a score below the sure one', '', 0.0, 5.0
     )
     most_crossed: float = setting(
         0.25, 'share of beams through walls above which no pose is believed', '', 0.0, 1.0
     )
     most_lost: float = setting(
-        0.04,
+        0.06,
         'share of beams that end nowhere behind a wall above which no pose is believed',
         '',
         0.0,
@@ -114,7 +114,8 @@ class Winner:
     """
     The best pose, refined, and what speaks for and against it.
 
-    ``explained`` is the share of beams on walls, ``score`` the same less those through walls;
+    ``explained`` is the share of beams on walls, ``score`` the same less those of them that came
+    through another;
     ``against`` is ``(reason_code, message)`` or None.
     """
 

@@ -218,7 +218,8 @@ class Relocalizer:
         behind = crossed & ~on_wall | (refined.residuals < -HIT_M)
         lost = float(behind.mean())
         explained = self._share(evidence, leaf.score)
-        score = explained - through
+        # A beam that came through a wall does not count as one on a wall.
+        score = explained - float((crossed & on_wall).mean())
         checked = share_off_two_lines(self.fields, ends, on_wall)
         std_m, std_deg = refined.std_m, math.degrees(refined.std_rad)
         against = None

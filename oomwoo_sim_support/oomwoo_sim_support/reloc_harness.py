@@ -34,7 +34,7 @@ WRONG_M, WRONG_DEG = 0.3, 10.0  # the issue's: an accepted pose farther off than
 GRID_M, GRID_DEG = 0.02, 0.5  # worst error allowed on the grid
 ACCEPTED_SHARE = 0.95  # of the solvable ones
 SOLVABLE_MARGIN = 0.2  # see solvable()
-SOLVABLE_INTACT = 0.65
+SOLVABLE_INTACT = 0.7
 TWIN_SHARE, TWIN_M = 0.85, 0.1  # see looks_alike()
 GRID_MAP_M = 0.025
 # What is intact is taken for true: only the lead over distinct poses counts.

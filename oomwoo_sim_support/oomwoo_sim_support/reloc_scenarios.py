@@ -18,6 +18,7 @@ from oomwoo_sim_support.reloc_worlds import (
     disc,
     draw_map,
     holds,
+    likeness,
     make_scan,
     outline,
     random_piece,
@@ -29,7 +30,8 @@ from oomwoo_sim_support.reloc_worlds import (
 )
 
 MOUNT = (0.0745, 0.0, 0.088)  # of the scanner, as on the robot
-MAPPED_FROM = 30                       # places: what can be seen from none stays unknown
+MAPPED_FROM = 30  # places: what can be seen from none stays unknown
+MOST_ALIKE = 0.7  # in wall length: what has more in common is no other room
 AGREES_M = 0.05  # between the mapped and the present world
 
 
@@ -361,7 +363,7 @@ def mirrored(rng, spoiling):
     """Map a room and its mirror image, or the wrong one only."""
     room = random_room(rng)
     twin = room.moved(rng.uniform(10, 14), rng.uniform(-1, 1), mirror=True)
-    if rng.random() < 0.3:
+    if rng.random() < 0.3 and likeness(room, twin) < MOST_ALIKE:
         return twin.moved(-12, 0), room, False
     return together([room, twin]), room if rng.random() < 0.5 else twin, True
 
@@ -369,7 +371,10 @@ def mirrored(rng, spoiling):
 def wrong_room(rng, spoiling):
     """Map another room."""
     _everything(rng, spoiling, 0.5)
-    return random_room(rng), random_room(rng), False
+    mapped, present = random_room(rng), random_room(rng)
+    while likeness(present, mapped) >= MOST_ALIKE:
+        present = random_room(rng)
+    return mapped, present, False
 
 
 def rotated_map(rng, spoiling):

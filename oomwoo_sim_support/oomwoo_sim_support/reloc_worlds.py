@@ -186,6 +186,38 @@ def holds(polygon, point):
     return bool((above & (at > point[0])).sum() % 2)
 
 
+def likeness(room, other):
+    """
+    Return the share of a room's wall length, furniture too, that another has in the same place.
+
+    The best of all quarter turns, with the rooms' left, middle or right ends, and their lower,
+    middle or upper ones, laid together.
+    """
+    points = _along(room.segments, 0.1)
+    target = other.segments.reshape(-1, 2)
+    low, high = target.min(axis=0), target.max(axis=0)
+    best = 0.0
+    for quarter in range(4):
+        turned = transform_points((0.0, 0.0, quarter * math.pi / 2), points)
+        first, last = turned.min(axis=0), turned.max(axis=0)
+        for x in (0.0, 0.5, 1.0):
+            for y in (0.0, 0.5, 1.0):
+                share = np.array([x, y])
+                shift = low + share * (high - low) - (first + share * (last - first))
+                near = wall_distance(other.segments, turned + shift) < 0.15
+                best = max(best, float(near.mean()))
+    return best
+
+
+def _along(segments, step):
+    """Return points (N, 2) along segments, a step apart."""
+    parts = []
+    for start, end in segments:
+        count = max(2, int(np.hypot(*(end - start)) / step))
+        parts.append(start + (np.arange(count)[:, None] + 0.5) / count * (end - start))
+    return np.concatenate(parts)
+
+
 def random_piece(rng, floor, size=(0.2, 1.6)):
     """
     Return a piece of furniture somewhere on the floor.
