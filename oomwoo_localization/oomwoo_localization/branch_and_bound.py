@@ -308,7 +308,9 @@ class TooWide(Exception):
     """So many poses are about as good that looking at all of them costs more than is allowed."""
 
 
-def search(lattice, count, apart, least=lambda best: 0.0, width=48, most_effort=math.inf):
+def search(
+    lattice, count, apart, least=lambda best: 0.0, width=48, most_effort=math.inf, outside=None
+):
     """
     Find the best ``count`` poses that are distinct from each other.
 
@@ -316,9 +318,10 @@ def search(lattice, count, apart, least=lambda best: 0.0, width=48, most_effort=
     ``apart`` (metres, radians) in position or heading, and so on. Only poses are looked for that
     score more than ``least(best)``, which must not fall as the best score rises: above that, the
     result is what an exhaustive search would give. ``most_effort`` is the number of nodes after
-    which the search gives up. Returns a :class:`Search`; its leaves may be fewer than ``count``.
+    which the search gives up. With ``outside``, a :class:`Leaf`, only poses are looked for that are
+    distinct from it. Returns a :class:`Search`; its leaves may be fewer than ``count``.
     """
-    descent = Descent(lattice, count, apart, least, width, most_effort)
+    descent = Descent(lattice, count, apart, least, width, most_effort, outside)
     while True:
         try:
             found, threshold = descent.down()
@@ -341,6 +344,7 @@ class Descent:
     least: object
     width: int
     most_effort: float
+    outside: object = None
 
     def __post_init__(self):
         """Know nothing yet."""
@@ -369,14 +373,21 @@ class Descent:
                 raise TooWide
             level -= 1
             nodes = lattice.children(nodes, level, self.threshold() if level < top - 1 else -1)
+            nodes = self._outside(nodes, level)
         above = self.threshold()
         return self._select(nodes, above, self.most_effort), above
+
+    def _outside(self, nodes, level):
+        """Return the nodes of a level that hold poses which are asked for."""
+        if self.outside is None:
+            return nodes
+        return nodes.pick(~self.lattice.near(nodes, level, self.outside, self.apart))
 
     def _improve(self, nodes, level, width):
         """Dive for better known poses, each time away from those that are known."""
         for _ in range(self.count):
             away = np.ones(len(nodes), dtype=bool)
-            for leaf in self.known[: self.count - 1]:
+            for leaf in self.known[:self.count - 1]:
                 away &= ~self.lattice.near(
                     nodes, level, leaf, (4 * self.apart[0], 4 * self.apart[1])
                 )
@@ -390,6 +401,7 @@ class Descent:
 
         Penalties are computed only for leaves that could still win without one.
         """
+        leaves = self._outside(leaves, 0)
         leaves = leaves.pick(np.argsort(-leaves.bound.astype(np.int32), kind='stable'))
         scores = np.full(len(leaves), np.nan)
         open_ = np.ones(len(leaves), dtype=bool)

@@ -25,7 +25,7 @@ class RelocalizerSettings:
     )
     most_points: int = setting(180, 'ends of beams that the search looks at', '', 20, 600)
     most_nodes: int = setting(
-        1_000_000, 'nodes of the search tree after which it gives up', '', 1000, 100_000_000
+        600_000, 'nodes of the search tree after which it gives up', '', 1000, 100_000_000
     )
     least_points: int = setting(30, 'ends of beams needed to search at all', '', 3, 600)
     crossing_weight: float = setting(
@@ -51,7 +51,7 @@ class RelocalizerSettings:
         0.95, 'score from which on nothing more than the least margin is asked for', '', 0.0, 1.0
     )
     least_margin: float = setting(
-        0.07,
+        0.06,
         'lead over every distinct pose, as a share of the score, that is needed',
         '',
         0.0,
@@ -60,6 +60,11 @@ class RelocalizerSettings:
     doubt: float = setting(
         0.8, 'how much more margin is needed for a score below the sure one', '', 0.0, 5.0
     )
+    twin_margin: float = setting(
+        0.06, 'how much more lead is needed over a pose somewhere else', '', 0.0, 0.5
+    )
+    twin_m: float = setting(1.0, 'a pose farther off than this is somewhere else', 'm', 0.1, 10.0)
+    twin_deg: float = setting(30.0, 'and so is one turned by more than this', 'deg', 1.0, 180.0)
     most_crossed: float = setting(
         0.25, 'share of beams through walls above which no pose is believed', '', 0.0, 1.0
     )

@@ -111,13 +111,15 @@ class Relocalizer:
                 time.perf_counter() - began,
             )
         best = self._winner(evidence, found.leaves[0])
-        needed = self.settings.margin(best.score)
-        if not best.against and self._share(evidence, found.complete_above) > (
-            best.explained * (1.0 - needed)
-        ) > self._share(evidence, max([0.0, *(leaf.score for leaf in found.leaves[1:])])):
-            # Beams through walls ask for a greater lead than the search has shown.
-            found = self._search(evidence, 2, needed)
         answer = self._judge(evidence, found, best)
+        if answer.reason_code == 'ambiguous' and answer.runner_up_score < (
+            best.explained * (1.0 - self.settings.margin(best.score))
+        ):
+            # Beams through walls ask for a greater lead than the search has shown so far.
+            found = self._search(evidence, 2, self.settings.margin(best.score))
+            answer = self._judge(evidence, found, best)
+        if answer.accepted:
+            answer = self._doubt_twins(evidence, found.leaves[0], best, answer)
         return replace(answer, runtime_s=time.perf_counter() - began)
 
     def candidates(self, scan, base_from_scan, count):
@@ -156,6 +158,19 @@ class Relocalizer:
         It looks for poses that come within ``margin`` of the best, by default within as much as
         lowers the confidence.
         """
+        settings = self.settings
+        lattice = self._lattice(evidence)
+        apart = (settings.apart_m, math.radians(settings.apart_deg))
+        return search(
+            lattice,
+            count,
+            apart,
+            lambda best: self._rival_score(best, evidence, margin),
+            most_effort=settings.most_nodes,
+        )
+
+    def _lattice(self, evidence):
+        """Return the :class:`Lattice` of a scan, on which beams through walls cost something."""
         settings, resolution = self.settings, self.fields.search_resolution
         full = FULL_SCORE * len(evidence.ends)
         rays = Rays(self.fields, evidence.checked)
@@ -166,16 +181,8 @@ class Relocalizer:
             # Who stands where something is drawn knows that it is gone.
             return settings.crossing_weight * full * beyond * self.fields.floor[row, column]
 
-        lattice = Lattice(
+        return Lattice(
             self.pyramid, evidence.ends, resolution, penalty if settings.crossing_weight else None
-        )
-        apart = (settings.apart_m, math.radians(settings.apart_deg))
-        return search(
-            lattice,
-            count,
-            apart,
-            lambda best: self._rival_score(best, evidence, margin),
-            most_effort=settings.most_nodes,
         )
 
     def _rival_score(self, best, evidence, margin=None):
@@ -240,9 +247,12 @@ class Relocalizer:
                 ),
             )
         elif checked < settings.least_checked:
-            against = 'two_walls', (
-                f'only {checked:.0%} of the scan lies on walls other than two, '
-                'and two walls fit any corner'
+            against = (
+                'two_walls',
+                (
+                    f'only {checked:.0%} of the scan lies on walls other than two, '
+                    'and two walls fit any corner'
+                ),
             )
         elif not near or std_m > settings.most_std_m or std_deg > settings.most_std_deg:
             against = (
@@ -297,6 +307,50 @@ class Relocalizer:
             runtime_s=0.0,
             reason_code=reason,
             message=message,
+        )
+
+    def _doubt_twins(self, evidence, leaf, best, answer):
+        """
+        Return the answer, refused if a pose somewhere else comes too close to it.
+
+        A thing that is gone can make a twin look better than the truth, by what it has blocked; it
+        cannot move a pose by a little. So elsewhere more lead is asked for than nearby.
+        """
+        settings = self.settings
+        needed = settings.margin(best.score) + settings.twin_margin
+        least = best.explained * (1.0 - needed) * FULL_SCORE * len(evidence.ends)
+        apart = (settings.twin_m, math.radians(settings.twin_deg))
+        found = search(
+            self._lattice(evidence),
+            1,
+            apart,
+            lambda best: least,
+            most_effort=settings.most_nodes,
+            outside=leaf,
+        )
+        twins = [twin for twin in found.leaves if twin.score > least]
+        if math.isinf(found.complete_above):
+            return replace(
+                answer,
+                accepted=False,
+                reason_code='undecided',
+                message=f'too many poses to look at: gave up after {settings.most_nodes} nodes',
+            )
+        if not twins:
+            return answer
+        share = self._share(evidence, twins[0].score)
+        lead = 1.0 - share / best.explained
+        return replace(
+            answer,
+            accepted=False,
+            confidence=min(answer.confidence, max(0.0, lead / (FULL_MARGIN * needed))),
+            runner_up=self._base_pose(evidence, self._refined(evidence, twins[0])[0].pose),
+            runner_up_score=share,
+            reason_code='ambiguous',
+            message=(
+                f'a pose elsewhere explains {share:.0%}, the best {best.explained:.0%}, '
+                f'and a lead of {needed:.0%} is needed'
+            ),
         )
 
     # -- frames -----------------------------------------------------------------------------

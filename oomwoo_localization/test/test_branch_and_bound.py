@@ -92,6 +92,21 @@ def test_as_good_as_exhaustive(seed, levels, keep, width):
     assert found.leaves[0].score == everything.max() or everything.max() <= 0
 
 
+@settings(max_examples=30)
+@given(st.integers(0, 2**32), st.integers(1, 4))
+def test_best_outside_a_neighbourhood(seed, levels):
+    """What is found apart from a pose is the best of all that are."""
+    lattice, scores, standable = random_case(seed, levels)
+    everything = every_pose(lattice, scores, standable)
+    (centre,) = search(lattice, 1, APART).leaves or [None]
+    if centre is None:
+        return
+    open_ = distinct(lattice, everything.shape, centre)
+    found = search(lattice, 1, APART, outside=centre).leaves
+    best = everything[open_].max(initial=0.0)
+    assert max([0.0, *(leaf.score for leaf in found)]) == pytest.approx(max(0.0, best))
+
+
 @settings(max_examples=15)
 @given(st.integers(0, 2**32), st.integers(1, 4))
 def test_bounds_hold(seed, levels):
