@@ -33,7 +33,8 @@ from oomwoo_localization.wall_lines import share_off_two_lines
 FULL_MARGIN = 1.5  # times the margin that is needed: confidence 1
 # What speaks against a pose because it could be had elsewhere, too: the rival is told first.
 SAME_ELSEWHERE = 'free_direction', 'two_walls'
-HIT_M = 0.15  # an end this near a wall ends on it
+HIT_M = 0.15  # an end this near a wall ends on it,
+HIT_CELLS = 1.75  # and so does one within so many cells
 MOST_CELLS = 2_500_000  # of the search lattice with its margins; a level takes 8 bytes each
 FLOOR = 0.75  # of the least score: what is below is not looked for
 
@@ -220,9 +221,10 @@ class Relocalizer:
         crossed = Rays(self.fields.fine, evidence.ends).crossed(*refined.pose[:, None])[0]
         through = float(crossed.mean())
         ends = transform_points(refined.pose, evidence.ends)
-        on_wall = np.abs(refined.residuals) < HIT_M
+        hit_m = max(HIT_M, HIT_CELLS * self.grid.resolution)
+        on_wall = np.abs(refined.residuals) < hit_m
         # Off every wall, and behind one: a wall would have had to go away.
-        behind = crossed & ~on_wall | (refined.residuals < -HIT_M)
+        behind = crossed & ~on_wall | (refined.residuals < -hit_m)
         lost = float(behind.mean())
         explained = self._share(evidence, leaf.score)
         # A beam that came through a wall does not count as one on a wall.

@@ -39,7 +39,13 @@ TWIN_SHARE, TWIN_M = 0.85, 0.1  # see looks_alike()
 GRID_MAP_M = 0.025
 # What is intact is taken for true: only the lead over distinct poses counts.
 ORACLE = RelocalizerSettings(
-    least_margin=SOLVABLE_MARGIN, doubt=0.0, least_score=0.3, most_crossed=0.5
+    least_margin=SOLVABLE_MARGIN,
+    doubt=0.0,
+    twin_margin=0.0,
+    least_score=0.3,
+    most_crossed=0.5,
+    most_lost=0.5,
+    least_checked=0.0,
 )
 
 
