@@ -81,11 +81,17 @@ class Bumper:
 
 @dataclass(frozen=True)
 class DockReceivers:
-    """The two rear infrared receivers."""
+    """
+    The two rear infrared receivers, side by side, and the baffle between them.
+
+    Each looks ``yaw_offset_deg`` to its side of straight back; both see a light within
+    ``baffle_deg`` of straight back.
+    """
 
     x: float
     z: float
     yaw_offset_deg: float
+    baffle_deg: float
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ The robot in a world, with MuJoCo (Todorov, Erez and Tassa, 2012) as its physics
 Nothing of ROS in here: command in, time forward, sensors out. The same seed gives the same bits.
 """
 from copy import deepcopy
+from dataclasses import replace
 import math
 
 import mujoco
@@ -11,6 +12,7 @@ import numpy as np
 from oomwoo_localization.robot import load_robot
 from oomwoo_sim_support.layout_primitives import Primitive, primitives
 from oomwoo_sim_support.sim_clearance import Carpets
+from oomwoo_sim_support.sim_dock import add_dock, dock_of, SimDock
 from oomwoo_sim_support.sim_model import build_model, UNLIMITED, yaw_quaternion
 from oomwoo_sim_support.sim_obstacles import finite_pose, Obstacles, SimError
 from oomwoo_sim_support.sim_sensors import (
@@ -27,6 +29,7 @@ _STATE = (mujoco.mjtState.mjSTATE_FULLPHYSICS | mujoco.mjtState.mjSTATE_WARMSTAR
           | mujoco.mjtState.mjSTATE_CTRL)
 _SIDES = (1, -1)              # left, right: sign of y
 _NO_RAMP = 1e4                 # rad/s^2: at once
+_DOCK_MOVED = 1e-4             # m or rad
 _SETTLE_S = 0.5               # the tyres sink in by a tenth of a mm before the clock starts
 
 
@@ -43,7 +46,9 @@ class EmbeddedSim:
         self.robot = robot or load_robot()
         self.settings = (settings or SimSettings()).check()
         self.seed = seed
-        self._obstacles = Obstacles(primitives(layout), self.robot)
+        # The dock is a body of its own.
+        self._fixed = primitives(replace(layout, dock=None))
+        dock = dock_of(layout, self.settings)
         self._carpets = Carpets(layout.carpets, self.settings.tyre_friction)
         self._substeps = round(TICK_S / self.settings.timestep_s)
         self._encoder_steps = 2 * self._substeps
@@ -54,12 +59,15 @@ class EmbeddedSim:
         self._steps, self._command, self._command_s = 0, (0.0, 0.0), -math.inf
         self._wheel_targets = (0.0, 0.0)
         self._charge = self.settings.battery_start
-        calibration, lidar, slip, imu = np.random.default_rng(seed).spawn(4)
+        calibration, lidar, slip, imu, infrared = np.random.default_rng(seed).spawn(5)
         self.calibration_error = draw_calibration_error(self.settings, calibration)
         self._lidar = LidarSensor(self.robot, self.settings, lidar)
         self._encoders = WheelEncoders(self.robot, self.settings, self.calibration_error, slip)
         self._imu = Imu(self.settings, imu)
-        self._rngs = {'lidar': lidar, 'slip': slip, 'imu': imu}
+        self._dock = SimDock(dock, self.robot, self.settings, infrared)
+        self._obstacles = Obstacles(self._fixed, self.robot)
+        self._place_dock(np.zeros(3) if dock is None else np.array(dock.pose))
+        self._rngs = {'lidar': lidar, 'slip': slip, 'imu': imu, 'infrared': infrared}
         self._bumper = Bumper(self.robot)
         self._build()
         self._settle()
@@ -131,12 +139,15 @@ class EmbeddedSim:
         if pairs not in self._untouched:
             if (contacts == self._shell).any():
                 self._feel(contacts)
+                self._dock.feel(contacts, self._shell, self.time_s)
             else:
                 self._untouched.add(pairs)
         if self._steps % self._encoder_steps == 0:
             self._encoders.update(*self._wheel_angles.tolist())
             if self._carpets:
                 self._grip()
+            if self._dock.dock is not None:
+                self._dock.tick(self.truth().pose, self._encoder_steps * self.settings.timestep_s)
 
     def _feel(self, contacts):
         ours = (contacts == self._shell).any(axis=1) & (contacts != self._floor).all(axis=1)
@@ -219,11 +230,42 @@ class EmbeddedSim:
 
     def battery(self):
         """Return the charge left, 0..1."""
-        return max(0.0, self._charge - self.time_s / (60.0 * self.settings.battery_minutes))
+        used = self.time_s / (60.0 * self.settings.battery_minutes)
+        return min(1.0, max(0.0, self._charge - used + self._dock.charged))
 
     def clearance(self):
         """Return the true gap from the shell to the nearest solid, metres; for meters only."""
+        self._follow_dock()
         return self._obstacles.gap(*self._xy())[0]
+
+    # -- the dock ---------------------------------------------------------------------------
+
+    @property
+    def has_dock(self):
+        """Tell whether the world has a dock, be it there or taken away by a setting."""
+        return self.layout.dock is not None
+
+    def dock_pose(self):
+        """Return the true pose (3,) of the dock's mouth in the map; None without a dock."""
+        return self._dock.pose()
+
+    def dock_push_m(self):
+        """Return how far the dock was from its place at most, metres."""
+        return self._dock.push_m
+
+    @property
+    def dock_touched(self):
+        """Return how often the shell touched a panel or the back of the dock so far."""
+        return self._dock.touches
+
+    def dock_ir(self):
+        """Return what the (left, right) infrared receivers read, 0..1."""
+        mujoco.mj_kinematics(self.model, self.data)
+        return self._dock.infrared(self.truth().pose)
+
+    def charging(self):
+        """Tell whether the charging contacts meet."""
+        return self._dock.charging(self.truth().pose)
 
     def configure(self, settings):
         """Take over those settings that may change while running."""
@@ -264,6 +306,7 @@ class EmbeddedSim:
         Raises :class:`SimError` when it would stand in something there.
         """
         x, y, yaw = finite_pose(pose)
+        self._follow_dock()
         gap, name = self._obstacles.gap(x, y)
         if gap < 0.0:
             raise SimError(
@@ -304,6 +347,7 @@ class EmbeddedSim:
             'steps': self._steps,
             'command': (self._command, self._command_s, self._wheel_targets),
             'encoders': (encoders.x, encoders.y, encoders.yaw, encoders.angles),
+            'dock': self._dock.save(),
             'bumper': dict(vars(self._bumper)), 'imu': self._imu.since,
             'rng': {name: deepcopy(rng.bit_generator.state) for name, rng in self._rngs.items()}}
 
@@ -317,6 +361,7 @@ class EmbeddedSim:
         encoders = self._encoders
         encoders.x, encoders.y, encoders.yaw, encoders.angles = state['encoders']
         vars(self._bumper).update(state['bumper'])
+        self._dock.restore(state['dock'])
         self._imu.since = state['imu']
         for name, rng in self._rngs.items():
             rng.bit_generator.state = deepcopy(state['rng'][name])
@@ -352,8 +397,10 @@ class EmbeddedSim:
 
     def _build(self):
         entities = self._obstacles.entities
-        self.model = build_model(self._obstacles.parts, entities, self.robot, self.settings)
+        self.model = build_model(
+            self._fixed, entities, self.robot, self.settings, self._add_dock)
         self.data = data = mujoco.MjData(self.model)
+        self._dock.bind(self.model, data)
         self._shell, self._floor = self.model.geom('shell').id, self.model.geom('floor').id
         self._wheels = [self.model.geom(f'{side}_wheel').id for side in ('left', 'right')]
         base = self.model.body('base').id
@@ -367,6 +414,20 @@ class EmbeddedSim:
         # Pairs of geoms known not to hold the shell, to look them up fast.
         self._untouched = set()
         mujoco.mj_forward(self.model, data)
+
+    def _add_dock(self, spec):
+        if self._dock.dock is not None:
+            add_dock(spec, self._dock.dock, self.robot, self.settings)
+
+    def _follow_dock(self):
+        """Let the clearances know when the dock was pushed."""
+        pose = self._dock.pose()
+        if pose is not None and np.abs(pose - self._dock_seen).max() > _DOCK_MOVED:
+            self._place_dock(pose)
+
+    def _place_dock(self, pose):
+        self._dock_seen = pose
+        self._obstacles.set_parts([*self._fixed, *self._dock.parts()])
 
     def _place_entities(self):
         for name, index in self._mocap.items():

@@ -9,6 +9,7 @@ import math
 from pathlib import Path
 
 import numpy as np
+from oomwoo_localization.dock import DockShape
 from oomwoo_sim_support import layout_fields as read
 from oomwoo_sim_support.layout_primitives import Primitive, primitives
 import yaml
@@ -172,9 +173,11 @@ _ELEMENTS = {
         'friction': ('friction', read.positive, 1.0)}),
 }
 _DOCK = {
-    'pose': ('pose', read.pose, _REQUIRED), 'width': ('width', read.positive, 0.40),
-    'depth': ('depth', read.positive, 0.33), 'panel': ('panel', read.positive, 0.03),
-    'back': ('back', read.positive, 0.06), 'tray': ('tray', read.positive, 0.15),
+    'pose': ('pose', read.pose, _REQUIRED),
+    'width': ('width', read.positive, DockShape.width),
+    'depth': ('depth', read.positive, DockShape.depth),
+    'panel': ('panel', read.positive, DockShape.panel),
+    'back': ('back', read.positive, DockShape.back), 'tray': ('tray', read.positive, 0.15),
     'height': ('height', read.positive, 0.30)}
 _TOP = ('name', 'based_on', 'start', 'floor', *_ELEMENTS, 'dock', 'narrow_gaps')
 

@@ -90,7 +90,7 @@ def primitives(layout):
     for soft in layout.soft:
         found += _polyline(soft.name, soft.points, soft.closed, soft.thickness, soft.z, True)
     if layout.dock:
-        found += _dock(layout.dock)
+        found += dock_primitives(layout.dock)
     return found
 
 
@@ -166,7 +166,7 @@ def _arc(arc):
     return parts
 
 
-def _dock(dock):
+def dock_primitives(dock):
     """Return the dock's side panels, its back and the flat tray before its mouth."""
     x, y, yaw = dock.pose
     c, s = math.cos(yaw), math.sin(yaw)

@@ -11,9 +11,10 @@ from oomwoo_sim_support.embedded_sim import EmbeddedSim
 @dataclass(frozen=True)
 class Observation:
     """
-    What a behaviour may know: scan, mount, odometry, bumpers.
+    What a behaviour may know: scan, mount, odometry, bumpers, infrared receivers, charging.
 
-    ``base_from_scan`` is 4 x 4, ``odom`` the plane pose (3,) in odom.
+    ``base_from_scan`` is 4 x 4, ``odom`` the plane pose (3,) in odom; ``dock_ir`` what the (left,
+    right) receivers read, None in a world without a dock.
     """
 
     time_s: float
@@ -22,6 +23,8 @@ class Observation:
     odom: np.ndarray
     bumper_left: bool
     bumper_right: bool
+    dock_ir: tuple = None
+    charging: bool = False
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,8 @@ class Rehearsal:
         sim = self.sim
         left, right = sim.bumpers()
         return Observation(
-            sim.time_s, sim.scan(), sim.base_from_scan, sim.odometry().pose, left, right)
+            sim.time_s, sim.scan(), sim.base_from_scan, sim.odometry().pose, left, right,
+            sim.dock_ir() if sim.has_dock else None, sim.charging())
 
     def run(self, controller, seconds, watch=None):
         """

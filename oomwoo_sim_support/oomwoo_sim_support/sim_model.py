@@ -23,11 +23,12 @@ _SHELL_FRICTION = 0.1
 UNLIMITED = 1e6                            # rad/s, the open end of a ramp
 
 
-def build_model(parts, entities, robot, settings):
+def build_model(parts, entities, robot, settings, extend=None):
     """
     Return the compiled ``mujoco.MjModel``.
 
-    ``parts`` are the layout's primitives, ``entities`` primitives by name that can be moved.
+    ``parts`` are the layout's primitives, ``entities`` primitives by name that can be moved;
+    ``extend(spec)`` adds what stands behind the robot in the state.
     """
     spec = mujoco.MjSpec()
     spec.compiler.degree = False
@@ -46,13 +47,15 @@ def build_model(parts, entities, robot, settings):
         name='floor', type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1], contype=0,
         conaffinity=_SHELL | _TYRE, group=SOLID_GROUP, rgba=[0.75, 0.72, 0.68, 1])
     for part in parts:
-        _add_part(world, f'world/{part.name}', part, robot, part.x, part.y, part.yaw)
+        add_part(world, f'world/{part.name}', part, robot, part.x, part.y, part.yaw)
     for name, part in entities.items():
         body = world.add_body(
             name=f'entity/{name}', mocap=True, pos=[part.x, part.y, 0.0],
             quat=yaw_quaternion(part.yaw))
-        _add_part(body, f'entity/{name}', part, robot, 0.0, 0.0, 0.0)
+        add_part(body, f'entity/{name}', part, robot, 0.0, 0.0, 0.0)
     _add_robot(spec, robot, settings)
+    if extend is not None:
+        extend(spec)
     return spec.compile()
 
 
@@ -61,7 +64,8 @@ def yaw_quaternion(yaw):
     return [math.cos(yaw / 2), 0.0, 0.0, math.sin(yaw / 2)]
 
 
-def _add_part(body, name, part, robot, x, y, yaw):
+def add_part(body, name, part, robot, x, y, yaw):
+    """Add a primitive to a body of an MjSpec as a geom, at a place in that body's frame."""
     half_z = (part.z_max - part.z_min) / 2
     box = part.kind == 'box'
     affinity = 0

@@ -46,6 +46,11 @@ class Obstacles:
         del self.entities[name]
         self._measure()
 
+    def set_parts(self, parts):
+        """Put these in the place of the layout's primitives."""
+        self.parts = parts
+        self._measure()
+
     def set_entities(self, entities):
         """Put these in the place of all spawned ones."""
         self.entities = dict(entities)

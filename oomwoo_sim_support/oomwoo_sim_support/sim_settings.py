@@ -50,6 +50,29 @@ class SimSettings:
     battery_minutes: float = setting(
         120.0, 'driving time of a full battery', 'min', 0.1, 1e5, live=False)
     battery_start: float = setting(1.0, 'charge at the start', '', 0.0, 1.0, live=False)
+    charge_minutes: float = setting(
+        180.0, 'time in the dock that fills an empty battery', 'min', 0.1, 1e5, live=False)
+    dock_present: bool = setting(True, 'the dock of the layout is there', live=False)
+    dock_offset_x_m: float = setting(
+        0.0, 'the dock stands this far ahead of where the layout says', 'm', -2.0, 2.0, live=False)
+    dock_offset_y_m: float = setting(
+        0.0, 'the dock stands this far to its left', 'm', -2.0, 2.0, live=False)
+    dock_offset_yaw_deg: float = setting(
+        0.0, 'the dock is turned by this about the middle of its mouth', 'deg', -180.0, 180.0,
+        live=False)
+    dock_mass_kg: float = setting(2.5, 'mass of the dock', 'kg', 0.1, 50.0, live=False)
+    dock_friction: float = setting(
+        0.4, 'between dock and floor', '', 0.01, 3.0, live=False)
+    contact_travel_m: float = setting(
+        0.003, 'travel of the sprung charging contacts', 'm', 0.0, 0.05, live=False)
+    contact_lateral_m: float = setting(
+        0.012, 'how far off the centreline they still meet', 'm', 0.0, 0.2, live=False)
+    contact_yaw_deg: float = setting(
+        6.0, 'how far from square they still meet', 'deg', 0.0, 45.0, live=False)
+    beacon_on: bool = setting(True, 'the beacon of the dock shines', live=False)
+    dead_receiver: str = setting(
+        'none', 'infrared receiver that reads nothing', '', choices=('none', 'left', 'right'),
+        live=False)
     timestep_s: float = setting(
         0.005, 'physics step; a whole number of them makes 10 ms', 's', 0.0005, 0.005, live=False)
 

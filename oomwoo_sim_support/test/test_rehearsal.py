@@ -65,6 +65,7 @@ def test_controller_sees_sensors_and_no_truth():
     rehearsal = Rehearsal(layout_from_dict(ROOM), start=(1.6, 0.0, 0.0))
     rehearsal.run(lambda o: seen.append(o) or (0.2, 0.0), 3.0)
     assert {*vars(seen[0])} == {
-        'time_s', 'scan', 'base_from_scan', 'odom', 'bumper_left', 'bumper_right'}
+        'time_s', 'scan', 'base_from_scan', 'odom', 'bumper_left', 'bumper_right',
+        'dock_ir', 'charging'}
     assert seen[0].odom.tolist() == [0.0, 0.0, 0.0]
     assert seen[-1].bumper_left and seen[-1].bumper_right and not seen[0].bumper_left
