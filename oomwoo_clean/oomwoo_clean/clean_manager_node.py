@@ -11,6 +11,7 @@ import time
 from nav_msgs.msg import OccupancyGrid
 from oomwoo_clean.edge_report import draw_picture, report_dict, write_report
 from oomwoo_clean.edge_run import (
+    CANCELLED,
     DONE,
     EdgeRun,
     IDLE,
@@ -81,6 +82,7 @@ class CleanManagerNode(SuiteNode):
         super().__init__('clean_manager', ManagerSettings, **kwargs)
         output = Path(self.settings.output_dir).expanduser()
         self._store = JobStore(output / 'edge_clean_state.npz')
+        self._store.claim()
         self._report_path = output / 'edge_clean.json'
         self._picture_path = output / 'edge_clean.png'
         self._grid, self._run, self._goal = None, None, None
@@ -178,6 +180,8 @@ class CleanManagerNode(SuiteNode):
         return response
 
     def _command(self, name):
+        if self._run is None and name == 'cancel' and self._wanted:
+            return self._never_begin()
         if self._run is None:
             return False, f'too early: {self._trouble or "the job is being prepared"}'
         if name == 'start' and self._run.ended:
@@ -188,6 +192,14 @@ class CleanManagerNode(SuiteNode):
         self._run, self._fresh, self._wanted = None, True, True
         self._trouble = ''
         return True, 'a new job begins'
+
+    def _never_begin(self):
+        """Take back a start before the job was prepared; a saved one stays as it is."""
+        self._wanted = self._fresh = False
+        if self._goal is not None:
+            self._goal[1].set_result(
+                CleanEdges.Result(outcome=CANCELLED, reason='cancelled before it began'))
+        return True, 'cancelled before the job began'
 
     def _on_goal(self, goal):
         why = ''
@@ -207,14 +219,15 @@ class CleanManagerNode(SuiteNode):
     def _on_cancel(self, handle):
         if self._run is not None:
             self._run.cancel()
+        else:
+            self._never_begin()
         return CancelResponse.ACCEPT
 
     async def _execute(self, handle):
         """Wait for the end of the job, which the timer drives."""
         self._goal = (handle, Future())
-        await self._goal[1]
+        result = await self._goal[1]
         self._goal = None
-        result = CleanEdges.Result(**self._action_fields(CleanEdges.Result))
         if handle.is_cancel_requested:
             handle.canceled()
         elif result.outcome == DONE:
@@ -363,7 +376,7 @@ class CleanManagerNode(SuiteNode):
         self.get_logger().info(f'{report["report"]} ({report["reason"]})')
         self.exit_status = 0 if report['outcome'] == DONE else 1
         if self._goal is not None:
-            self._goal[1].set_result(True)
+            self._goal[1].set_result(CleanEdges.Result(**self._action_fields(CleanEdges.Result)))
         if self.settings.exit_when_done:
             # Not at once: state, markers and the action's result are still on their way.
             self.create_timer(

@@ -6,6 +6,7 @@ state; the journal (``NAME.npz.journal``) gets a line for each pose, without wai
 medium. So a killed process loses nothing, and a power cut at most what was done since the last
 snapshot.
 """
+import fcntl
 import json
 import math
 import os
@@ -29,8 +30,23 @@ class JobStore:
         self.journal_path = self.path.with_name(self.path.name + '.journal')
         self._every_m = every_m
         self._journal = None
+        self._lock = None
         self._number = 0
         self._swept_m = 0.0
+
+    def claim(self):
+        """Keep other processes out until this one ends; raises StoreError when one is there."""
+        lock = self.path.with_name(self.path.name + '.lock').open('w')
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.close()
+            raise StoreError(
+                f'{self.path}: another edge manager keeps its job there; end that one, or give '
+                'this one an output_dir of its own') from None
+        except OSError:
+            pass                           # a file system without locks keeps nobody out
+        self._lock = lock
 
     def exists(self):
         """Tell whether a job is saved there."""
@@ -82,7 +98,7 @@ class JobStore:
         self._swept_m = run.sweep.swept_m
 
     def close(self):
-        """Close the journal."""
+        """Close the journal; what :meth:`claim` holds, it holds to the end of the process."""
         if self._journal is not None:
             self._journal.close()
             self._journal = None

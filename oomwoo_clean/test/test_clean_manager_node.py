@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 
+from action_msgs.msg import GoalStatus
 from diagnostic_msgs.msg import DiagnosticStatus
 from edge_worlds import disc, room
 from manager_world import end, PATIENCE_S, start_manager, World
@@ -179,6 +180,36 @@ def test_a_saved_job_of_another_map_is_refused_when_told_so(world, manager, tmp_
     assert end(process)[0] == 0
 
 
+def test_a_job_cancelled_while_it_is_prepared_never_begins(world, manager):
+    world.send_map()
+    process = manager(autostart='false', exit_when_done='false')
+    assert world.run(PATIENCE_S, lambda: world.state == 'IDLE' and world.job.server_is_ready())
+    world.send_tf = False                     # nothing can be prepared without a pose
+    world.run(30.0)
+    goal = world.wait(world.job.send_goal_async(CleanEdges.Goal(fresh=True)))
+    assert goal.accepted
+    world.wait(goal.cancel_goal_async())
+    answer = world.wait(goal.get_result_async())
+    assert answer.status == GoalStatus.STATUS_CANCELED
+    assert answer.result.outcome == 'CANCELLED' and 'before it began' in answer.result.reason
+    world.send_tf = True
+    world.run(6.0)
+    assert not world.goals and world.driving == '' and world.state in ('IDLE', 'WAITING')
+    assert world.call('start')[0] and world.run(PATIENCE_S, lambda: world.driving == 'follower')
+    assert process.poll() is None
+
+
+def test_two_managers_do_not_share_one_saved_job(world, manager):
+    world.send_map()
+    first = manager(autostart='false', exit_when_done='false')
+    assert world.run(PATIENCE_S, lambda: world.state == 'IDLE')
+    second = manager(autostart='false')
+    assert world.run(PATIENCE_S, ended(second))
+    status, output = end(second)
+    assert status == 2 and 'edge_clean_state.npz: another edge manager' in output
+    assert first.poll() is None
+
+
 @pytest.mark.parametrize('parameter,words', [
     ('tolerance_m:=-1.0', 'tolerance_m'), ('side:=up', 'side'),
     ('output_dir:=/proc/nowhere', '/proc/nowhere')])
@@ -204,8 +235,11 @@ def test_the_follower_stops_when_nobody_keeps_it_alive():
         alive = node.create_publisher(Empty, 'contour_follower/keep_alive', 1)
         client = node.create_client(SetBool, 'contour_follower/enable')
         assert client.wait_for_service(30.0)
-        future = client.call_async(SetBool.Request(data=True))
-        rclpy.spin_until_future_complete(node, future, timeout_sec=20.0)
+        for _ in range(5):        # an answer is lost while the server does not know the client yet
+            future = client.call_async(SetBool.Request(data=True))
+            rclpy.spin_until_future_complete(node, future, timeout_sec=5.0)
+            if future.done():
+                break
         assert future.result().success
 
         def spin(seconds, talk):
