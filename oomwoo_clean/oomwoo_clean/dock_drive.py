@@ -1,0 +1,365 @@
+"""
+Dock and undock, step by step, without ROS: one observation in, one command out.
+
+    drive = DockDrive(load_robot())
+    drive.start()
+    while drive.active:
+        out = drive.step(observation)       # a DockObservation, once a scan
+"""
+from dataclasses import dataclass
+import math
+
+import numpy as np
+from oomwoo_clean.dock_back_in import back_in, BackInSettings, bay_is_free
+from oomwoo_clean.dock_beacon import beacon_sight
+from oomwoo_clean.dock_pilot import DockFailure, DockObservation, InTheWay, Pilot
+from oomwoo_clean.dock_search import find_dock, SearchSettings
+from oomwoo_localization.dock import docked_pose
+from oomwoo_localization.frames import transform_points
+from oomwoo_localization.settings import check_settings, setting
+
+__all__ = ['DockDrive', 'DockObservation', 'DockOutput', 'DriveSettings']
+
+IDLE, SEARCH, GOTO, TURN, BACK, REGROUP, DONE, FAILED, UNDOCK, CANCELLED = (
+    'IDLE', 'SEARCH', 'GOTO', 'TURN', 'BACK', 'REGROUP', 'DONE', 'FAILED', 'UNDOCK', 'CANCELLED')
+MODES = ('beacon', 'lidar')
+_REROUTES = 6
+
+
+@dataclass(frozen=True)
+class DriveSettings(SearchSettings, BackInSettings):
+    """Settings of :class:`DockDrive`."""
+
+    staging_m: float = setting(
+        0.35, 'the staging point is this far out of the mouth', 'm', 0.25, 1.0)
+    line_up_m: float = setting(
+        0.25, 'the centreline is joined this far before the staging point', 'm', 0.0, 1.0)
+    regroups: int = setting(3, 'how often it pulls out and tries again', '', 0, 10)
+    timeout_s: float = setting(180.0, 'a docking takes no longer than this', 's', 10.0, 3600.0)
+    patience_s: float = setting(
+        3.0, 'a docking ends when there is no fresh scan for this long', 's', 0.1, 60.0)
+
+
+@dataclass(frozen=True)
+class DockOutput:
+    """
+    What to do now, and how far it is.
+
+    ``linear`` m/s and ``angular`` rad/s; ``state`` one word; ``lateral_m`` and ``yaw_rad`` the
+    robot's place beside the dock's centreline and its angle to it, NaN while no dock is known;
+    ``reason_code`` and ``message`` say why, for a program and for a human; ``regroups`` how often
+    it pulled out to try again.
+    """
+
+    linear: float
+    angular: float
+    state: str
+    lateral_m: float = math.nan
+    yaw_rad: float = math.nan
+    reason_code: str = ''
+    message: str = ''
+    regroups: int = 0
+    in_mouth: bool = False
+
+
+class DockDrive:
+    """Drives the robot into its dock and out of it."""
+
+    def __init__(self, robot, settings=None, detector=None, tracker=None, sight=None):
+        """
+        Take a :class:`~oomwoo_localization.robot.Robot`, settings, and parts in place of ours.
+
+        ``detector`` and ``tracker`` as in :mod:`oomwoo_clean.dock_detector`; ``sight(left,
+        right)`` returns a BeaconSight or None.
+        """
+        self.robot = robot
+        self.settings = check_settings(settings or DriveSettings())
+        self._detector, self._tracker = detector or _detector(robot), tracker or _tracker()
+        self._sight = sight or (lambda left, right: beacon_sight(left, right, robot))
+        self._pilot = self._new_pilot()
+        self._program = None
+        self._state, self._code, self._message = IDLE, '', 'waiting for a goal'
+        self._regroups = 0
+        self._began_s = self._heard_s = None
+        self._cancelled = False
+
+    # -- orders -----------------------------------------------------------------------------
+
+    @property
+    def active(self):
+        """Tell whether there is something to do: step it."""
+        return self._program is not None
+
+    @property
+    def pilot(self):
+        """Return the :class:`Pilot`, to look at what the robot knows."""
+        return self._pilot
+
+    def start(self, mode='beacon', hint=None):
+        """
+        Dock from where the robot stands.
+
+        ``mode`` 'lidar' does without the beacon; ``hint`` (3,) is roughly where the dock should be
+        in odom. Raises ValueError for an unknown mode, or while there is something else to do.
+        """
+        if mode not in MODES:
+            raise ValueError(f'mode: {mode!r} is none of {", ".join(MODES)}')
+        self._begin(self._dock, SEARCH, 'looking for the dock')
+        self._pilot.use_beacon = mode == 'beacon'
+        self._pilot.hint = None if hint is None else np.asarray(hint, dtype=float)
+
+    def undock(self):
+        """Drive out to the staging point, looking out; ValueError while there is other work."""
+        self._begin(self._undock, UNDOCK, 'driving out of the dock')
+
+    def cancel(self):
+        """Stop where that is safe: at once in the open, out of the mouth first when in it."""
+        if self.active:
+            self._cancelled = True
+
+    def _begin(self, program, state, message):
+        if self.active:
+            raise ValueError(f'busy: {self._message}')
+        self._detector_reset()
+        self._pilot = self._new_pilot()
+        self._program = self._run(program)
+        self._regroups, self._cancelled = 0, False
+        self._began_s = self._heard_s = None
+        self._say(state, '', message)
+
+    def _new_pilot(self):
+        return Pilot(self.robot, self.settings, self._detector, self._tracker, self._sight)
+
+    def _detector_reset(self):
+        self._tracker.reset()
+
+    # -- stepping ---------------------------------------------------------------------------
+
+    def step(self, seen):
+        """Take a :class:`DockObservation`; return a :class:`DockOutput`."""
+        if not self.active:
+            return self._output(0.0, 0.0)
+        if self._began_s is None:
+            self._began_s = self._heard_s = seen.time_s
+        if seen.scan is None or self._pilot.seen is None and len(seen.scan.ranges) < 2:
+            return self._without_scan(seen)
+        self._heard_s = seen.time_s
+        self._pilot.take(seen)
+        try:
+            linear, angular = next(self._program)
+        except StopIteration:
+            self._program = None
+            linear = angular = 0.0
+        return self._output(linear, angular)
+
+    def _without_scan(self, seen):
+        """Stand; give up after a while, where the robot is: it cannot see its way."""
+        if seen.time_s - self._heard_s > self.settings.patience_s:
+            where = ', standing in the mouth of the dock' if self._in_mouth() else ''
+            self._program = None
+            self._say(FAILED, 'NO_SCAN',
+                      f'no fresh scan for {self.settings.patience_s:g} s{where}')
+        elif self._cancelled and not self._in_mouth():
+            self._program = None
+            self._say(CANCELLED, 'CANCELLED', 'cancelled')
+        return self._output(0.0, 0.0)
+
+    def _output(self, linear, angular):
+        place = self._pilot.in_dock
+        lateral, yaw = (math.nan, math.nan) if place is None else (float(place[1]), float(place[2]))
+        return DockOutput(
+            float(linear), float(angular), self._state, lateral, yaw, self._code, self._message,
+            self._regroups, self._in_mouth())
+
+    def _say(self, state, code, message):
+        self._state, self._code, self._message = state, code, message
+
+    # -- the programs -----------------------------------------------------------------------
+
+    def _run(self, program):
+        """Run a program to its end; what fails ends in the open."""
+        try:
+            yield from self._watched(program())
+            return
+        except (DockFailure, InTheWay) as failure:
+            code = getattr(failure, 'code', 'BLOCKED')
+            message = str(failure) if isinstance(failure, DockFailure) else (
+                f'something is in the way: {self._pilot.describe(failure.point)}')
+        state = CANCELLED if code == 'CANCELLED' else FAILED
+        yield 0.0, 0.0
+        if self._in_mouth():
+            try:
+                self._say(REGROUP, code, f'{message}; pulling out of the mouth')
+                yield from self._pull_out()
+            except (DockFailure, InTheWay):
+                message += '; the way out is blocked'
+            yield 0.0, 0.0
+            if self._in_mouth():
+                message += '; standing in the mouth of the dock'
+        self._say(state, code, message)
+
+    def _watched(self, program):
+        """Pass a program's commands on; end it when it is cancelled or takes too long."""
+        for command in program:
+            if self._cancelled:
+                raise DockFailure('CANCELLED', 'cancelled')
+            if self._pilot.time_s - self._began_s > self.settings.timeout_s:
+                raise DockFailure('TIMEOUT', f'not docked within {self.settings.timeout_s:g} s')
+            yield command
+
+    def _dock(self):
+        """Home in five steps."""
+        pilot = self._pilot
+        yield 0.0, 0.0
+        if pilot.seen.charging:
+            self._say(DONE, '', 'already docked: charging')
+            return
+        yield from self._get_free()
+        while True:
+            if pilot.dock is None:
+                self._say(SEARCH, '', 'looking for the dock')
+                yield from find_dock(pilot)                 # 1 and 2
+            self._say(GOTO, '', 'driving to the staging point')
+            yield from self._drive_to_staging()             # 3
+            self._say(TURN, '', 'turning the back to the dock')
+            yield from pilot.turn_to(lambda: pilot.dock[2])     # 4
+            yield from bay_is_free(pilot)
+            self._say(BACK, '', 'backing in')
+            problem = yield from back_in(pilot, self._home())       # 5
+            if problem is None:
+                break
+            if self._regroups >= self.settings.regroups:
+                raise DockFailure(problem.code, f'{problem}; tried {self._regroups + 1} times')
+            self._regroups += 1
+            self._say(REGROUP, problem.code, f'{problem}; pulling out to try again')
+            yield from self._pull_out()
+        lateral, yaw = pilot.in_dock[1:]
+        self._say(DONE, '', f'docked: lateral {lateral * 1e3:+.1f} mm, '
+                            f'yaw {math.degrees(yaw):+.2f} deg')
+
+    def _undock(self):
+        """Out of the dock, straight ahead, to the staging point."""
+        pilot = self._pilot
+        yield 0.0, 0.0
+        charging = pilot.seen.charging
+        pilot.looking = True
+        for _ in range(self.settings.looks):
+            if pilot.dock is not None:
+                break
+            yield 0.0, 0.0
+        if pilot.dock is None or (charging and not self._in_mouth()):
+            if not charging:
+                raise DockFailure('NOT_DOCKED', 'the robot is not in a dock: it is not charging, '
+                                                'and the LiDAR sees no dock around it')
+            pilot.looking = False
+            pilot.dock = self._dock_around()
+        if not self._in_mouth():
+            raise DockFailure('NOT_DOCKED', 'the robot is not in the dock')
+        yield from self._pull_out()
+        yield from pilot.turn_to(lambda: pilot.dock[2])
+        self._say(DONE, '', 'undocked: at the staging point, looking out')
+
+    # -- its steps --------------------------------------------------------------------------
+
+    def _home(self):
+        """Return the pose (3,) in the dock frame at which the back of the robot touches."""
+        return docked_pose(self._pilot.shape, self.robot)
+
+    def _dock_around(self):
+        """Return where the dock is, in odom, when the robot stands in it and charges."""
+        from oomwoo_localization.frames import compose, inverse
+        return compose(self._pilot.odom, inverse(self._home()))
+
+    def _in_mouth(self):
+        """Tell whether any of the robot is inside the bay."""
+        place = self._pilot.in_dock
+        return (place is not None and place[0] < self.robot.body.radius
+                and abs(place[1]) < self._pilot.shape.half_width and place[0] > -1.0)
+
+    def _get_free(self):
+        """Back off when the bumper is pressed from the start; WEDGED when that is no way out."""
+        pilot = self._pilot
+        for _ in range(2):
+            if not pilot.bumped:
+                return
+            yield from pilot.back_off()
+            yield from pilot.stand(0.3)
+        if pilot.bumped:
+            from oomwoo_clean.dock_pilot import nearest_thing
+            raise DockFailure(
+                'WEDGED', 'the bumper is pressed from the start and backing off does not free it; '
+                + nearest_thing(pilot))
+
+    def _staging(self):
+        return transform_points(self._pilot.dock, [[self.settings.staging_m, 0.0]])[0]
+
+    def _drive_to_staging(self):
+        """Onto the centreline, then along it, round whatever stands there."""
+        pilot, settings = self._pilot, self.settings
+        waiting_since_s = None
+        for _ in range(_REROUTES):
+            try:
+                place = pilot.in_dock
+                line_up = settings.staging_m + settings.line_up_m
+                if place[0] > settings.staging_m and abs(place[1]) > 0.03:
+                    yield from self._way_to(lambda: transform_points(
+                        pilot.dock, [[line_up, 0.0]])[0])
+                yield from self._way_to(self._staging)
+                return
+            except InTheWay as found:
+                yield 0.0, 0.0
+                if found.felt:
+                    pilot.floor.bumped(found.point)
+                    yield from pilot.back_off()
+                what = pilot.describe(found.point)
+            except DockFailure as failure:
+                if failure.code != 'BLOCKED':
+                    raise
+                if waiting_since_s is None:
+                    waiting_since_s = pilot.time_s
+                if pilot.time_s - waiting_since_s > settings.blocked_s:
+                    raise
+                yield from pilot.stand(0.5)
+        raise DockFailure('BLOCKED', f'something keeps being in the way: {what}')
+
+    def _way_to(self, goal):
+        """Plan and drive to ``goal()``, which moves as the estimate of the dock improves."""
+        pilot = self._pilot
+        yield from pilot.stand(0.2)
+        way = (pilot.floor.plan(pilot.odom[:2], goal(), pilot.dock_outline())
+               or pilot.floor.plan(pilot.odom[:2], goal(), pilot.dock_outline(), seen_only=False))
+        if way is None:
+            raise DockFailure('BLOCKED', self._no_way(goal()))
+        *corners, _ = way.points
+        for corner in corners:
+            yield from pilot.drive_to(lambda corner=corner: corner, tolerance_m=0.03)
+        yield from pilot.drive_to(goal, tolerance_m=0.015)
+
+    def _no_way(self, goal):
+        pilot = self._pilot
+        free, point = pilot.free_ahead()
+        bearing = goal - pilot.odom[:2]
+        from oomwoo_clean.front_guard import first_in_the_way, seen_along
+        ends = transform_points(pilot.odom, pilot.points)
+        heading = math.atan2(bearing[1], bearing[0])
+        along = seen_along(ends, pilot.odom[:2], heading)
+        _, index = first_in_the_way(
+            along, self.robot.body.radius, float(np.hypot(*bearing)))
+        what = '' if index is None else f'; in the way: {pilot.describe(ends[index])}'
+        return f'no way to a place {np.hypot(*bearing):.2f} m away that is needed to dock{what}'
+
+    def _pull_out(self):
+        """Drive out of the mouth to the staging point."""
+        pilot = self._pilot
+        yield from pilot.drive_out(self._staging)
+
+
+def _detector(robot):
+    from oomwoo_clean.dock_detector import DockDetector
+    from oomwoo_localization.dock import DockShape
+    return DockDetector(robot, DockShape())
+
+
+def _tracker():
+    from oomwoo_clean.dock_detector import DockTracker
+    return DockTracker()

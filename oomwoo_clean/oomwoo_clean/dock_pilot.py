@@ -1,0 +1,376 @@
+"""
+What the docking robot knows and the moves that it is made of: stand, turn in place, drive straight.
+
+A move is a generator: each ``yield (linear, angular)`` is one command, m/s and rad/s, and what the
+robot sees by then is in the pilot when it goes on. So a behaviour reads like its list of steps.
+"""
+from dataclasses import dataclass
+import math
+
+import numpy as np
+from oomwoo_clean.dock_path import PathSettings, SeenFloor
+from oomwoo_clean.front_guard import first_in_the_way
+from oomwoo_localization.dock import DockShape
+from oomwoo_localization.frames import compose, inverse, transform_points, wrap_angle
+from oomwoo_localization.scans import Scan, scan_points
+from oomwoo_localization.settings import setting
+
+_TURNED_RAD = math.radians(1.5)     # a turn in place ends within this
+_TURN_GAIN = 4.0                    # 1/s
+_HEADING_GAIN = 2.5                 # 1/s, while driving straight
+_STEER_FROM_M = 0.10                # nearer to its goal the robot holds its heading
+_STALLED_S = 1.5                    # commanded to move for this long without moving: stuck
+_STALLED_M, _STALLED_RAD = 0.01, math.radians(3.0)
+_BLOCKED_SCANS = 4                  # this many in a row with something right ahead
+_SLOW_PER_S = 1.2                   # speed for each metre that is free ahead
+_CHECK_TURN_RAD = math.radians(40.0)
+_OUTLINE_STEP_M = 0.02
+
+
+class DockFailure(Exception):
+    """The end of a docking; ``code`` is a word, the message a sentence for a human."""
+
+    def __init__(self, code, message):
+        """Keep both."""
+        super().__init__(message)
+        self.code = code
+
+
+class InTheWay(Exception):
+    """Something stands where the robot is going; ``point`` (2,) in odom."""
+
+    def __init__(self, point, felt=False):
+        """Keep where it is, and whether the bumper found it."""
+        super().__init__('something is in the way')
+        self.point, self.felt = np.asarray(point), felt
+
+
+@dataclass(frozen=True)
+class DockObservation:
+    """
+    What the robot knows at one instant.
+
+    ``scan`` is None when there is no fresh one; ``base_from_scan`` 4 x 4; ``odom`` (3,) the pose
+    in odom at the time of the scan; ``ir`` (left, right) 0..1 or None without a fresh reading;
+    ``charging`` None when nobody tells.
+    """
+
+    time_s: float
+    scan: Scan
+    base_from_scan: np.ndarray
+    odom: np.ndarray
+    bumper_left: bool = False
+    bumper_right: bool = False
+    ir: tuple = None
+    charging: bool = None
+
+
+@dataclass(frozen=True)
+class MotionSettings(PathSettings):
+    """How the robot moves while it docks."""
+
+    speed: float = setting(0.25, 'forwards, to the staging point', 'm/s', 0.05, 0.3)
+    turn_speed: float = setting(1.4, 'turning in place', 'rad/s', 0.2, 2.5)
+    guard_margin_m: float = setting(
+        0.005, 'gap to the body at which it drives no nearer to anything', 'm', 0.0, 0.1)
+    blocked_s: float = setting(
+        5.0, 'waits this long for what stands in the way to go away', 's', 0.0, 120.0)
+    back_off_m: float = setting(0.05, 'way back after a bump', 'm', 0.0, 0.2)
+    back_off_speed: float = setting(0.08, 'speed of that', 'm/s', 0.02, 0.2)
+
+
+class Pilot:
+    """The robot's senses, what it made of them, and its elementary moves."""
+
+    def __init__(self, robot, settings, detector, tracker, sight_of):
+        """
+        Take the parts.
+
+        ``detector`` finds the dock in a scan, ``tracker`` turns fixes into a dock pose in odom,
+        ``sight_of(left, right)`` is what two receiver strengths say about the beacon.
+        """
+        self.robot, self.settings = robot, settings
+        self._detector, self._tracker, self._sight_of = detector, tracker, sight_of
+        self.shape = getattr(detector, 'shape', None) or DockShape()
+        self.floor = SeenFloor(robot.body.radius, settings)
+        self.seen = None
+        self.points = np.zeros((0, 2))      # returns of the newest scan in the base frame
+        self.dock = None                    # (3,) in odom, once two scans agree
+        self.dock_time_s = -math.inf        # of the newest scan that told where the dock is
+        self.hint = None                    # (3,) in odom: roughly where the dock should be
+        self.looking = False                # search each scan for the dock
+        self.use_beacon = True
+        self.sight = None                   # what the receivers make of the beacon now
+        self.beacon_seen = False            # ever, in this docking
+
+    # -- senses -----------------------------------------------------------------------------
+
+    def take(self, seen):
+        """Take in an observation with a scan, before the next command is asked for."""
+        self.seen = seen
+        points, _ = scan_points(seen.scan, seen.base_from_scan)
+        self.points = points[:, :2]
+        self.floor.see(seen.odom, seen.base_from_scan[:2, 3], self.points)
+        self.sight = None
+        if self.use_beacon and seen.ir is not None and all(map(math.isfinite, seen.ir)):
+            self.sight = self._sight_of(*seen.ir)
+        both = self.sight is not None and self.sight.both
+        self.beacon_seen |= both
+        if self.looking:
+            self._look(self.sight if both else None)
+
+    def _look(self, beacon):
+        hint = self.dock if self.dock is not None else self.hint
+        hint = None if hint is None else compose(inverse(self.odom), hint)
+        fix = self._detector.find(
+            self.seen.scan, self.seen.base_from_scan, beacon=beacon, hint=hint)
+        if fix is None:
+            return
+        dock = self._tracker.update(fix, self.odom)
+        if dock is not None:
+            self.dock, self.dock_time_s = np.asarray(dock), self.time_s
+
+    def forget_dock(self):
+        """Begin to look anew."""
+        self.dock = None
+        self._tracker.reset()
+
+    @property
+    def why_not_found(self):
+        """Return what the detector says about the last scan in which it found nothing."""
+        return getattr(self._detector, 'reason', '')
+
+    @property
+    def time_s(self):
+        """Return the time of the newest observation."""
+        return self.seen.time_s
+
+    @property
+    def odom(self):
+        """Return the robot's pose (3,) in odom."""
+        return self.seen.odom
+
+    @property
+    def in_dock(self):
+        """Return the robot's pose (3,) in the dock frame, or None while that is not known."""
+        if self.dock is None or self.seen is None:
+            return None
+        return compose(inverse(self.dock), self.odom)
+
+    @property
+    def bumped(self):
+        """Tell whether the bumper is pressed."""
+        return self.seen.bumper_left or self.seen.bumper_right
+
+    def dock_outline(self):
+        """Return points (N, 2) in odom along the dock's three walls, none without a dock."""
+        if self.dock is None:
+            return np.zeros((0, 2))
+        shape = self.shape
+        ahead = np.arange(-shape.depth - shape.back, 1e-9, _OUTLINE_STEP_M)
+        ahead = np.append(ahead, 0.0)
+        across = np.arange(-shape.half_outside, shape.half_outside, _OUTLINE_STEP_M)
+        parts = [np.stack([ahead, np.full(len(ahead), side)], axis=1)
+                 for side in (shape.half_width, shape.half_outside,
+                              -shape.half_width, -shape.half_outside)]
+        parts.append(np.stack([np.full(len(across), -shape.depth), across], axis=1))
+        return transform_points(self.dock, np.concatenate(parts))
+
+    def free_ahead(self, direction=1.0):
+        """
+        Return ``(metres, point)``: how far the body can go straight on, and what it meets there.
+
+        ``direction`` -1 looks backwards; the point is (2,) in odom, None when nothing is near.
+        """
+        points = direction * self.points
+        travel, index = first_in_the_way(
+            points, self.robot.body.radius + self.settings.guard_margin_m, 1.0)
+        if index is None:
+            return math.inf, None
+        return travel, transform_points(self.odom, [self.points[index]])[0]
+
+    def describe(self, point):
+        """Return in words where a point (2,) in odom is, seen from the robot and the dock."""
+        x, y = transform_points(inverse(self.odom), [point])[0]
+        where = (f'{math.hypot(x, y):.2f} m away, {abs(math.degrees(math.atan2(y, x))):.0f} deg '
+                 f'to the {"left" if y > 0 else "right"}')
+        if self.dock is not None:
+            x, y = transform_points(inverse(self.dock), [point])[0]
+            where += f' ({x:.2f} m before the mouth of the dock, {y:+.2f} m off its middle)'
+        return where
+
+    # -- moves ------------------------------------------------------------------------------
+
+    def stand(self, seconds):
+        """Stand for some time."""
+        until_s = self.time_s + seconds
+        while self.time_s < until_s - 1e-6:
+            yield 0.0, 0.0
+
+    def turn_to(self, heading):
+        """Turn in place to ``heading()``, rad in odom, which may change meanwhile."""
+        watch = TurnWatch(self)
+        settled = 0
+        while settled < 2:
+            error = wrap_angle(heading() - self.odom[2])
+            settled = settled + 1 if abs(error) < _TURNED_RAD else 0
+            rate = 0.0 if settled else max(
+                -self.settings.turn_speed, min(self.settings.turn_speed, _TURN_GAIN * error))
+            watch.check(rate)
+            yield 0.0, rate
+
+    def drive_to(self, goal, tolerance_m=0.02, margin_m=None):
+        """
+        Turn in place to face ``goal()``, (2,) in odom, and drive straight to it.
+
+        Raises :class:`InTheWay` when something stands there, after stopping.
+        """
+        def bearing():
+            dx, dy = goal() - self.odom[:2]
+            return math.atan2(dy, dx)
+
+        if math.dist(goal(), self.odom[:2]) < tolerance_m:
+            return
+        yield from self.turn_to(bearing)
+        watch = DriveWatch(self)
+        blocked = 0
+        while True:
+            dx, dy = goal() - self.odom[:2]
+            left = dx * math.cos(self.odom[2]) + dy * math.sin(self.odom[2])
+            if left < tolerance_m:
+                break
+            if self.bumped:
+                raise InTheWay(self._felt_at(), felt=True)
+            free, point = self.free_ahead()
+            ahead = min(free, left)
+            blocked = blocked + 1 if free < min(0.02, left) else 0
+            if blocked >= _BLOCKED_SCANS:
+                raise InTheWay(point)
+            speed = 0.0 if blocked else min(
+                self.settings.speed, _SLOW_PER_S * ahead + 0.01)
+            error = wrap_angle(bearing() - self.odom[2]) if left > _STEER_FROM_M else 0.0
+            watch.check(speed)
+            yield speed, max(-0.6, min(0.6, _HEADING_GAIN * error))
+        yield 0.0, 0.0
+
+    def drive_out(self, goal):
+        """
+        Drive out of the bay along its centreline to ``goal()``, (2,) in odom on that line.
+
+        Steers towards the centreline and never turns in place: beside it are the panels.
+        """
+        watch = DriveWatch(self)
+        blocked = 0
+        while True:
+            place = transform_points(inverse(self.dock), [goal()])[0]
+            x, lateral, yaw = self.in_dock
+            left = place[0] - x
+            if left < 0.01:
+                break
+            free, point = self.free_ahead()
+            blocked = blocked + 1 if free < min(0.02, left) else 0
+            if blocked >= _BLOCKED_SCANS:
+                raise InTheWay(point)
+            speed = 0.0 if blocked else min(0.15, _SLOW_PER_S * min(free, left) + 0.01)
+            asked = max(-0.2, min(0.2, -4.0 * lateral))
+            watch.check(speed)
+            yield speed, max(-0.5, min(0.5, _HEADING_GAIN * (asked - yaw)))
+        yield 0.0, 0.0
+
+    def back_off(self):
+        """Back off from what the bumper touched, as far as the floor behind is free."""
+        free, _ = self.free_ahead(-1.0)
+        way = min(self.settings.back_off_m, max(0.0, free - 0.01))
+        start = self.odom[:2].copy()
+        until_s = self.time_s + 1.0 + way / self.settings.back_off_speed
+        while math.dist(start, self.odom[:2]) < way and self.time_s < until_s:
+            yield -self.settings.back_off_speed, 0.0
+        yield 0.0, 0.0
+
+    def _felt_at(self):
+        """Return (2,) in odom roughly where the bumper is pressed."""
+        side = self.seen.bumper_left - self.seen.bumper_right
+        bearing = self.odom[2] + side * math.radians(40.0)
+        reach = self.robot.body.radius + 0.01
+        return self.odom[:2] + reach * np.array([math.cos(bearing), math.sin(bearing)])
+
+
+class DriveWatch:
+    """Notices that the wheels are told to drive and the robot does not move."""
+
+    def __init__(self, pilot):
+        """Begin here and now."""
+        self._pilot = pilot
+        self._since_s, self._from = pilot.time_s, pilot.odom.copy()
+
+    def check(self, speed):
+        """Raise :class:`DockFailure` when commands like ``speed`` have had no effect for long."""
+        pilot = self._pilot
+        moved = math.dist(pilot.odom[:2], self._from[:2]) > _STALLED_M
+        if moved or abs(speed) < 0.02:
+            self._since_s, self._from = pilot.time_s, pilot.odom.copy()
+        elif pilot.time_s - self._since_s > _STALLED_S:
+            raise DockFailure(
+                'STUCK', f'the wheels do not move the robot: nothing for {_STALLED_S} s')
+
+
+class TurnWatch:
+    """Notices that a turn does not happen: the wheels stand, or they spin and the view stays."""
+
+    def __init__(self, pilot):
+        """Begin here and now."""
+        self._pilot = pilot
+        self._since_s, self._yaw = pilot.time_s, pilot.odom[2]
+        self._view, self._view_yaw = pilot.seen.scan, pilot.odom[2]
+
+    def check(self, rate):
+        """Raise :class:`DockFailure` when turning at ``rate`` has had no effect."""
+        pilot = self._pilot
+        turned = wrap_angle(pilot.odom[2] - self._yaw)
+        if abs(turned) > _STALLED_RAD or abs(rate) < 0.2:
+            self._since_s, self._yaw = pilot.time_s, pilot.odom[2]
+        elif pilot.time_s - self._since_s > _STALLED_S:
+            raise DockFailure('WEDGED', 'the robot cannot turn: its wheels do not move; '
+                              + nearest_thing(pilot))
+        turned = wrap_angle(pilot.odom[2] - self._view_yaw)
+        if abs(turned) > _CHECK_TURN_RAD:
+            seen = view_rotation(self._view, pilot.seen.scan)
+            if seen is not None and abs(wrap_angle(seen - turned)) > 0.6 * abs(turned):
+                raise DockFailure(
+                    'WEDGED', f'the robot cannot turn: its wheels turned {math.degrees(turned):.0f}'
+                    f' deg, what it sees turned {math.degrees(seen):.0f}; ' + nearest_thing(pilot))
+            self._view, self._view_yaw = pilot.seen.scan, pilot.odom[2]
+
+
+def nearest_thing(pilot):
+    """Return in words what is nearest to the shell."""
+    if len(pilot.points) == 0:
+        return 'nothing is near it'
+    distance = np.hypot(*pilot.points.T)
+    nearest = int(np.argmin(distance))
+    gap = distance[nearest] - pilot.robot.body.radius
+    bearing = math.degrees(math.atan2(*pilot.points[nearest][::-1]))
+    return (f'the nearest thing is {gap * 100:.0f} cm from its shell, {abs(bearing):.0f} deg to '
+            f'the {"left" if bearing > 0 else "right"}')
+
+
+def view_rotation(before, after):
+    """
+    Return how far the scanner turned between two scans, rad counterclockwise, or None.
+
+    The circular shift of the ranges that leaves the least mean difference; None for scans that are
+    not full turns alike, or that show too little to tell.
+    """
+    count, step = len(before.ranges), before.angle_increment
+    if len(after.ranges) != count or abs(abs(step) * count - math.tau) > 2.0 * abs(step):
+        return None
+    thin = max(1, count // 360)
+    a, b = (np.where(scan.valid(), np.minimum(scan.ranges, 3.0), 3.0)[::thin]
+            for scan in (before, after))
+    count, step = len(a), step * thin
+    index = (np.arange(count)[:, None] + np.arange(count)[None, :]) % count
+    cost = np.abs(b[None, :] - a[index]).mean(axis=1)
+    best = int(np.argmin(cost))
+    if cost[best] > 0.7 * np.median(cost):
+        return None
+    return wrap_angle(best * step)
