@@ -33,5 +33,6 @@ setup(
     entry_points={'console_scripts': [
         'clean_manager = oomwoo_clean.clean_manager_node:main',
         'contour_follower = oomwoo_clean.contour_follower_node:main',
+        'dock_detector = oomwoo_clean.dock_detector_node:main',
     ]},
 )

@@ -1,0 +1,345 @@
+"""
+Where the dock is: the beacon or a hint says which thing, the LiDAR exactly where.
+
+1. Gather hypotheses: returns in the beacon's direction as the back of the bay, poses around the
+   hint, or, with neither, pairs of edges a mouth apart.
+2. Keep those that most returns lie on, and refine them (:mod:`oomwoo_clean.dock_fit`).
+3. Refuse what cannot be the dock: beams that pass through a panel, too few returns, a beacon that
+   is not where the receivers see it, one side only when nothing else tells the dock from the
+   corner beside it.
+"""
+from dataclasses import dataclass
+import math
+
+import numpy as np
+from oomwoo_clean.dock_fit import Beams, into_dock, LEFT, Outline, refine, RIGHT
+from oomwoo_localization.dock import dock_shape as shape_of
+from oomwoo_localization.frames import compose, inverse, wrap_angle
+from oomwoo_localization.scans import scan_points
+from oomwoo_localization.settings import setting
+
+_KEPT = 5                                 # hypotheses that are refined
+_APART_M, _APART_RAD = 0.08, math.radians(10.0)
+_GRID_M, _GRID_RAD = 0.04, math.radians(5.0)
+_ON_OUTLINE_M = 0.06
+_YAWS = np.radians(np.arange(-40.0, 41.0, 10.0))
+_EDGE_JUMP_M = 0.10
+_PAIR_SLACK_M = 0.05
+
+
+@dataclass(frozen=True)
+class DetectorSettings:
+    """Settings of :class:`DockDetector`."""
+
+    range_sigma_m: float = setting(0.01, 'noise of a range, one sigma', 'm', 0.0005, 0.1)
+    face_sigma_m: float = setting(
+        0.002, 'how far a face of the dock may be from where its shape has it', 'm', 1e-4, 0.05)
+    reach_m: float = setting(4.0, 'a dock farther than this is not looked for', 'm', 0.5, 20.0)
+    fewest_returns: int = setting(6, 'returns that lie on the dock, at least', '', 3, 1000)
+    side_returns: int = setting(2, 'returns on a side panel for it to be seen', '', 1, 100)
+    least_agreement: float = setting(
+        0.8, 'of the beams that reach the dock, the share that ends on it', '', 0.3, 1.0)
+    least_visible: float = setting(
+        0.4, 'of the beams towards the dock, the share that ends on it, be others held up by '
+        'what stands before it', '', 0.05, 1.0)
+    worst_sigma_m: float = setting(
+        0.03, 'a fit less sure of its position than this is none', 'm', 0.001, 1.0)
+    beacon_gate_sigmas: float = setting(
+        3.0, 'the beacon is within this many sigmas of where it was seen', '', 1.0, 10.0)
+    hint_gate_sigmas: float = setting(
+        3.0, 'the dock is within this many sigmas of the hint', '', 1.0, 10.0)
+    decisive_hint_m: float = setting(
+        0.10, 'a hint no vaguer than this tells the dock from the corner beside it', 'm', 0.0,
+        1.0)
+    agree_m: float = setting(0.03, 'two fixes this close agree', 'm', 0.001, 0.5)
+    agree_deg: float = setting(5.0, 'two fixes turned by less agree', 'deg', 0.1, 45.0)
+    drift_share: float = setting(
+        0.02, 'error of odometry as a share of the way and the turn', '', 0.0, 0.5)
+
+
+@dataclass(frozen=True)
+class DockFix:
+    """
+    One sighting of the dock.
+
+    ``pose`` (3,) of the dock frame in base_footprint, ``covariance`` (3, 3) of it (x, y, yaw);
+    ``inliers`` returns lie on it; ``sides_seen`` 0, 1 or 2 side panels; ``beacon_error_rad`` how
+    far the beacon is from where it was seen, NaN without; ``rms`` of the residuals over their
+    sigma, about 1 for a good fit.
+    """
+
+    pose: np.ndarray
+    covariance: np.ndarray
+    inliers: int
+    sides_seen: int
+    beacon_error_rad: float
+    rms: float
+
+
+class DockDetector:
+    """Finds one dock of a known shape in scans; ``reason`` says why the last found none."""
+
+    def __init__(self, robot, dock_shape, settings=None):
+        """Take the robot, a dock's shape or layout entry, and :class:`DetectorSettings`."""
+        self.robot, self.shape = robot, shape_of(dock_shape)
+        self.settings = settings or DetectorSettings()
+        self._outline = Outline(self.shape)
+        self.reason = 'no scan yet'
+
+    def find(self, scan, base_from_scan, beacon=None, hint=None):
+        """
+        Return the :class:`DockFix` in a scan, or None: see ``reason``.
+
+        ``base_from_scan`` is the 4 x 4 mount; ``beacon`` a
+        :class:`~oomwoo_clean.dock_beacon.BeaconSight` or None; ``hint`` ``(pose, sigma_m,
+        sigma_rad)``, a rough pose (3,) of the dock in base_footprint, or None.
+        """
+        beams = self._beams(scan, base_from_scan)
+        if len(beams.points) < self.settings.fewest_returns:
+            self.reason = 'the scan is empty'
+            return None
+        hypotheses = self._hypotheses(beams, beacon, hint)
+        if not len(hypotheses):
+            self.reason = 'nothing like a dock where it should be'
+            return None
+        best = self._most_supported(hypotheses, beams)
+        fits = refine(self._outline, best, self._near(beams, best), self.settings.range_sigma_m,
+                      self.settings.face_sigma_m)
+        return self._best_fix(fits, beacon, hint)
+
+    def _beams(self, scan, base_from_scan):
+        """Return the returns of a scan within reach, as :class:`Beams`."""
+        points, _ = scan_points(scan, base_from_scan)
+        origin = base_from_scan[:2, 3]
+        away = points[:, :2] - origin
+        ranges = np.hypot(away[:, 0], away[:, 1])
+        keep = (ranges > 1e-3) & (ranges < self.settings.reach_m + self._outline.size)
+        return Beams(points[keep, :2], origin, away[keep] / ranges[keep, None], ranges[keep])
+
+    # -- 1. hypotheses ------------------------------------------------------------------------
+
+    def _hypotheses(self, beams, beacon, hint):
+        """Return dock poses (K, 3) worth a look."""
+        if hint is not None:
+            return self._around(*hint)
+        if beacon is not None and beacon.both:
+            return self._towards(beams, beacon)
+        return self._mouths(beams)
+
+    def _around(self, pose, sigma_m, sigma_rad):
+        """Return poses on a grid of two sigmas around a hint."""
+        steps = min(5, math.ceil(max(2.0 * sigma_m - _GRID_M / 2, 0.0) / _GRID_M))
+        turns = min(4, math.ceil(max(2.0 * sigma_rad - _GRID_RAD / 2, 0.0) / _GRID_RAD))
+        move = np.linspace(-1.0, 1.0, 2 * steps + 1) * 2.0 * sigma_m if steps else np.zeros(1)
+        turn = np.linspace(-1.0, 1.0, 2 * turns + 1) * 2.0 * sigma_rad if turns else np.zeros(1)
+        grid = np.stack(np.meshgrid(move, move, turn, indexing='ij'), axis=-1).reshape(-1, 3)
+        return np.asarray(pose, dtype=float) + grid
+
+    def _towards(self, beams, beacon):
+        """Return poses whose beacon is at one of the returns in its direction."""
+        receivers = np.array([self.robot.dock_receivers.x, 0.0])
+        away = beams.points - receivers
+        bearing = np.arctan2(away[:, 1], away[:, 0])
+        window = max(2.5 * beacon.sigma_rad, math.radians(4.0))
+        back = np.flatnonzero(np.abs(wrap_angle(bearing - beacon.bearing_rad)) < window)
+        back = back[::max(1, len(back) // 14)]
+        yaw = (bearing[back, None] + math.pi + _YAWS).ravel()
+        at = np.repeat(beams.points[back], len(_YAWS), axis=0)
+        out = np.stack([np.cos(yaw), np.sin(yaw)], axis=1)
+        return np.column_stack([at + self.shape.depth * out, wrap_angle(yaw)])
+
+    def _mouths(self, beams):
+        """Return poses whose mouth lies between two edges that are a mouth apart."""
+        jump = np.diff(beams.ranges, append=beams.ranges[:1])
+        near = np.where(jump > 0.0, np.arange(len(jump)), (np.arange(len(jump)) + 1) % len(jump))
+        edges = beams.points[np.unique(near[np.abs(jump) > _EDGE_JUMP_M])]
+        between = edges[:, None] - edges[None]
+        width = np.hypot(between[..., 0], between[..., 1])
+        one, other = np.nonzero(
+            (width > self.shape.width - _PAIR_SLACK_M)
+            & (width < 2 * self.shape.half_outside + _PAIR_SLACK_M))
+        middle = (edges[one] + edges[other]) / 2
+        yaw = np.arctan2(between[one, other, 1], between[one, other, 0]) + math.pi / 2
+        return np.column_stack([middle, wrap_angle(yaw)])
+
+    # -- 2. the fit ---------------------------------------------------------------------------
+
+    def _near(self, beams, poses):
+        """Return the beams that may end on a dock at one of the poses (K, 3)."""
+        reach = self._outline.size + 0.3
+        away = beams.points[None] - poses[:, None, :2]
+        ahead = poses[:, None, :2] - beams.origin
+        # Those near to it, and those that pass by: through it, if it is not there.
+        side = np.abs(ahead[..., 0] * beams.rays[:, 1] - ahead[..., 1] * beams.rays[:, 0])
+        through = (side < reach) & ((ahead * beams.rays).sum(axis=-1) > 0.0)
+        return beams.some(((away ** 2).sum(axis=-1) < reach ** 2).any(axis=0)
+                          | through.any(axis=0))
+
+    def _most_supported(self, poses, beams):
+        """Return those poses on whose outlines most returns lie, no two much alike."""
+        middle = poses[:, :2].mean(axis=0)
+        reach = np.hypot(*(poses[:, :2] - middle).T).max() + self._outline.size + _ON_OUTLINE_M
+        near = np.hypot(*(beams.points - middle).T) < reach
+        off = self._outline.distance(into_dock(poses, beams.points[near])) / _ON_OUTLINE_M
+        support = np.maximum(1.0 - off ** 2, 0.0).sum(axis=1)
+        kept = []
+        for number in np.argsort(-support):
+            if len(kept) == _KEPT:
+                break
+            pose = poses[number]
+            if all(np.hypot(*(pose - other)[:2]) > _APART_M
+                   or abs(wrap_angle(pose[2] - other[2])) > _APART_RAD for other in kept):
+                kept.append(pose)
+        return np.array(kept)
+
+    # -- 3. what cannot be it -----------------------------------------------------------------
+
+    def _best_fix(self, fits, beacon, hint):
+        """Return the fix of the best fit that may be the dock."""
+        score = fits.agrees.sum(axis=1) - 2.0 * fits.beyond.sum(axis=1)
+        refused = None
+        for number in np.argsort(-score):
+            fix, why = self._fix(fits, number, beacon, hint)
+            if not why:
+                self.reason = ''
+                return fix
+            refused = refused or why
+        self.reason = refused
+        return None
+
+    def _fix(self, fits, number, beacon, hint):
+        """Return one fit's :class:`DockFix`, and why it cannot be the dock, '' when it can."""
+        settings = self.settings
+        pose, agrees, part = fits.poses[number], fits.agrees[number], fits.part[number]
+        inliers, beyond = int(agrees.sum()), int(fits.beyond[number].sum())
+        if inliers < settings.fewest_returns:
+            return None, f'only {inliers} returns lie on the dock'
+        if inliers < settings.least_agreement * (inliers + beyond):
+            return None, f'{beyond} beams pass through where the dock would be'
+        if inliers < settings.least_visible * fits.hit[number].sum():
+            return None, 'too much stands before the dock'
+        sides = sum(
+            int((agrees & (part == side)).sum()) >= settings.side_returns
+            for side in (LEFT, RIGHT))
+        covariance = _covariance(fits.information[number], pose[2])
+        if math.sqrt(covariance[0, 0] + covariance[1, 1]) > settings.worst_sigma_m:
+            return None, 'too little of the dock is seen'
+        off = math.nan
+        decided = sides == 2
+        if beacon is not None:
+            off = self._beacon_error(pose, beacon)
+            if abs(off) > settings.beacon_gate_sigmas * beacon.sigma_rad:
+                return None, (
+                    f'its beacon would be {math.degrees(abs(off)):.0f} degrees from where the '
+                    'receivers see it')
+            decided = decided or beacon.both
+        if hint is not None:
+            why = self._off_hint(pose, hint)
+            if why:
+                return None, why
+            decided = decided or hint[1] <= settings.decisive_hint_m
+        if not decided:
+            return None, 'only one side of the bay is seen, which a corner looks like as well'
+        return DockFix(
+            pose, covariance, inliers, sides, off, float(fits.rms[number])), ''
+
+    def _beacon_error(self, pose, beacon):
+        """Return how far the beacon of a dock is from where it was seen, radians."""
+        x = pose[0] - self.shape.depth * math.cos(pose[2]) - self.robot.dock_receivers.x
+        y = pose[1] - self.shape.depth * math.sin(pose[2])
+        return float(wrap_angle(math.atan2(y, x) - beacon.bearing_rad))
+
+    def _off_hint(self, pose, hint):
+        """Return why a pose is not that of a hint, '' when it is."""
+        (x, y, yaw), sigma_m, sigma_rad = hint
+        gate = self.settings.hint_gate_sigmas
+        off_m, off_rad = math.hypot(pose[0] - x, pose[1] - y), abs(wrap_angle(pose[2] - yaw))
+        if off_m > gate * sigma_m or off_rad > gate * sigma_rad:
+            return (f'it is {off_m * 100:.0f} cm and {math.degrees(off_rad):.0f} degrees from '
+                    'where the dock should be')
+        return ''
+
+
+def _covariance(information, yaw):
+    """Return the covariance (3, 3) in base_footprint of a fit's information in the dock frame."""
+    turn = np.array([[math.cos(yaw), -math.sin(yaw), 0.0], [math.sin(yaw), math.cos(yaw), 0.0],
+                     [0.0, 0.0, 1.0]])
+    return turn @ np.linalg.inv(information + 1e-3 * np.eye(3)) @ turn.T
+
+
+class DockTracker:
+    """
+    Two scans must agree: keeps the dock's pose in odom over fixes, averaged (Kalman, 1960).
+
+    ``pose`` (3,) in odom is None until two fixes in a row agree; ``covariance`` (3, 3) goes with
+    it.
+    """
+
+    _LEAST = np.diag([1e-4, 1e-4, math.radians(0.02)]) ** 2    # what averaging does not beat
+
+    def __init__(self, settings=None):
+        """Take :class:`DetectorSettings`."""
+        self.settings = settings or DetectorSettings()
+        self.reset()
+
+    def reset(self):
+        """Forget the dock."""
+        self.pose = self.covariance = None
+        self._pending = self._odom = None
+
+    def update(self, fix, odom_pose):
+        """
+        Take in a fix (None for a scan without) at the robot's ``odom_pose`` (3,).
+
+        Returns the agreed pose (3,) of the dock in odom, or None when this fix stands alone.
+        """
+        odom_pose = np.asarray(odom_pose, dtype=float)
+        self._drift(odom_pose)
+        if fix is None:
+            return None
+        seen, covariance = _into_odom(fix, odom_pose)
+        if self.pose is not None and self._agree(self.pose, seen):
+            self._fuse(seen, covariance)
+            self._pending = None
+            return self.pose
+        before, self._pending = self._pending, (seen, covariance)
+        if before is None or not self._agree(before[0], seen):
+            return None
+        self.pose, self.covariance = before
+        self._fuse(seen, covariance)
+        self._pending = None
+        return self.pose
+
+    def in_base(self, odom_pose):
+        """Return the agreed pose (3,) in base_footprint, None without one."""
+        return None if self.pose is None else compose(inverse(odom_pose), self.pose)
+
+    def _agree(self, one, other):
+        off = compose(inverse(one), other)
+        return (math.hypot(off[0], off[1]) <= self.settings.agree_m
+                and abs(off[2]) <= math.radians(self.settings.agree_deg))
+
+    def _drift(self, odom_pose):
+        """Let the uncertainty grow with the way driven since the last update."""
+        if self._odom is not None and self.covariance is not None:
+            x, y, turn = compose(inverse(self._odom), odom_pose)
+            away = np.hypot(*(self.pose - odom_pose)[:2])
+            share = self.settings.drift_share
+            move = share * (math.hypot(x, y) + abs(turn) * away)
+            self.covariance = self.covariance + np.diag([move, move, share * abs(turn)]) ** 2
+        self._odom = odom_pose
+
+    def _fuse(self, seen, covariance):
+        off = seen - self.pose
+        off[2] = wrap_angle(off[2])
+        gain = self.covariance @ np.linalg.inv(self.covariance + covariance)
+        self.pose = self.pose + gain @ off
+        self.pose[2] = wrap_angle(self.pose[2])
+        self.covariance = (np.eye(3) - gain) @ self.covariance + self._LEAST
+
+
+def _into_odom(fix, odom_pose):
+    """Return a fix's pose and covariance in odom."""
+    c, s = math.cos(odom_pose[2]), math.sin(odom_pose[2])
+    turn = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+    return compose(odom_pose, fix.pose), turn @ fix.covariance @ turn.T
