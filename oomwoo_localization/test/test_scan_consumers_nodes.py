@@ -73,7 +73,9 @@ def scene():
     nodes[0].loop = executor
     yield nodes[0]
     for node in nodes:
+        executor.remove_node(node)
         node.destroy_node()
+    executor.shutdown()
     rclpy.shutdown()
 
 
