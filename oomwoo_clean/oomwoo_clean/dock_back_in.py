@@ -21,7 +21,7 @@ _BAY_SLACK_M = 0.05           # nearer than this to a wall of the bay is that wa
 class BackInSettings:
     """How the robot backs into the bay."""
 
-    back_speed: float = setting(0.10, 'backing in', 'm/s', 0.02, 0.2)
+    back_speed: float = setting(0.13, 'backing in', 'm/s', 0.02, 0.2)
     creep_speed: float = setting(0.02, 'over the last travel', 'm/s', 0.005, 0.1)
     gate_lateral_m: float = setting(
         0.025, 'the mouth is crossed only within this of the centreline', 'm', 0.002, 0.1)

@@ -12,10 +12,18 @@ import math
 import numpy as np
 from oomwoo_clean.dock_back_in import back_in, BackInSettings, bay_is_free
 from oomwoo_clean.dock_beacon import beacon_sight
-from oomwoo_clean.dock_pilot import DockFailure, DockObservation, InTheWay, Pilot
+from oomwoo_clean.dock_detector import DockDetector, DockTracker
+from oomwoo_clean.dock_pilot import (
+    DockFailure,
+    DockObservation,
+    InTheWay,
+    nearest_thing,
+    Pilot,
+)
 from oomwoo_clean.dock_search import find_dock, SearchSettings
-from oomwoo_localization.dock import docked_pose
-from oomwoo_localization.frames import transform_points
+from oomwoo_clean.front_guard import first_in_the_way, seen_along
+from oomwoo_localization.dock import docked_pose, DockShape
+from oomwoo_localization.frames import compose, inverse, transform_points
 from oomwoo_localization.settings import check_settings, setting
 
 __all__ = ['DockDrive', 'DockObservation', 'DockOutput', 'DriveSettings']
@@ -65,16 +73,19 @@ class DockOutput:
 class DockDrive:
     """Drives the robot into its dock and out of it."""
 
-    def __init__(self, robot, settings=None, detector=None, tracker=None, sight=None):
+    def __init__(
+            self, robot, settings=None, shape=None, detector=None, tracker=None, sight=None):
         """
         Take a :class:`~oomwoo_localization.robot.Robot`, settings, and parts in place of ours.
 
-        ``detector`` and ``tracker`` as in :mod:`oomwoo_clean.dock_detector`; ``sight(left,
-        right)`` returns a BeaconSight or None.
+        ``shape`` is the dock's; ``detector`` and ``tracker`` as in
+        :mod:`oomwoo_clean.dock_detector`; ``sight(left, right)`` returns a BeaconSight or None.
         """
+        self.shape = shape or DockShape()
         self.robot = robot
         self.settings = check_settings(settings or DriveSettings())
-        self._detector, self._tracker = detector or _detector(robot), tracker or _tracker()
+        self._detector = detector or DockDetector(robot, self.shape)
+        self._tracker = tracker or DockTracker()
         self._sight = sight or (lambda left, right: beacon_sight(left, right, robot))
         self._pilot = self._new_pilot()
         self._program = None
@@ -128,7 +139,8 @@ class DockDrive:
         self._say(state, '', message)
 
     def _new_pilot(self):
-        return Pilot(self.robot, self.settings, self._detector, self._tracker, self._sight)
+        return Pilot(
+            self.robot, self.settings, self.shape, self._detector, self._tracker, self._sight)
 
     def _detector_reset(self):
         self._tracker.reset()
@@ -267,7 +279,6 @@ class DockDrive:
 
     def _dock_around(self):
         """Return where the dock is, in odom, when the robot stands in it and charges."""
-        from oomwoo_localization.frames import compose, inverse
         return compose(self._pilot.odom, inverse(self._home()))
 
     def _in_mouth(self):
@@ -285,7 +296,6 @@ class DockDrive:
             yield from pilot.back_off()
             yield from pilot.stand(0.3)
         if pilot.bumped:
-            from oomwoo_clean.dock_pilot import nearest_thing
             raise DockFailure(
                 'WEDGED', 'the bumper is pressed from the start and backing off does not free it; '
                 + nearest_thing(pilot))
@@ -330,16 +340,13 @@ class DockDrive:
                or pilot.floor.plan(pilot.odom[:2], goal(), pilot.dock_outline(), seen_only=False))
         if way is None:
             raise DockFailure('BLOCKED', self._no_way(goal()))
-        *corners, _ = way.points
-        for corner in corners:
+        for corner in way.points[:-1]:
             yield from pilot.drive_to(lambda corner=corner: corner, tolerance_m=0.03)
         yield from pilot.drive_to(goal, tolerance_m=0.015)
 
     def _no_way(self, goal):
         pilot = self._pilot
-        free, point = pilot.free_ahead()
         bearing = goal - pilot.odom[:2]
-        from oomwoo_clean.front_guard import first_in_the_way, seen_along
         ends = transform_points(pilot.odom, pilot.points)
         heading = math.atan2(bearing[1], bearing[0])
         along = seen_along(ends, pilot.odom[:2], heading)
@@ -352,14 +359,3 @@ class DockDrive:
         """Drive out of the mouth to the staging point."""
         pilot = self._pilot
         yield from pilot.drive_out(self._staging)
-
-
-def _detector(robot):
-    from oomwoo_clean.dock_detector import DockDetector
-    from oomwoo_localization.dock import DockShape
-    return DockDetector(robot, DockShape())
-
-
-def _tracker():
-    from oomwoo_clean.dock_detector import DockTracker
-    return DockTracker()

@@ -10,7 +10,6 @@ import math
 import numpy as np
 from oomwoo_clean.dock_path import PathSettings, SeenFloor
 from oomwoo_clean.front_guard import first_in_the_way
-from oomwoo_localization.dock import DockShape
 from oomwoo_localization.frames import compose, inverse, transform_points, wrap_angle
 from oomwoo_localization.scans import Scan, scan_points
 from oomwoo_localization.settings import setting
@@ -22,9 +21,12 @@ _STEER_FROM_M = 0.10                # nearer to its goal the robot holds its hea
 _STALLED_S = 1.5                    # commanded to move for this long without moving: stuck
 _STALLED_M, _STALLED_RAD = 0.01, math.radians(3.0)
 _BLOCKED_SCANS = 4                  # this many in a row with something right ahead
-_SLOW_PER_S = 1.2                   # speed for each metre that is free ahead
+_BRAKE_MPS2 = 0.35                  # far below what the base does, for it answers late
+_LATE_S = 0.15
+_LEAST_MPS = 0.03
 _CHECK_TURN_RAD = math.radians(40.0)
 _OUTLINE_STEP_M = 0.02
+_TRACKED_WITHIN = (0.04, math.radians(4.0))     # sigmas of a dock that two scans agreed on
 
 
 class DockFailure(Exception):
@@ -69,12 +71,15 @@ class DockObservation:
 class MotionSettings(PathSettings):
     """How the robot moves while it docks."""
 
-    speed: float = setting(0.25, 'forwards, to the staging point', 'm/s', 0.05, 0.3)
+    speed: float = setting(0.30, 'forwards, to the staging point', 'm/s', 0.05, 0.3)
     turn_speed: float = setting(1.4, 'turning in place', 'rad/s', 0.2, 2.5)
     guard_margin_m: float = setting(
         0.005, 'gap to the body at which it drives no nearer to anything', 'm', 0.0, 0.1)
     blocked_s: float = setting(
         5.0, 'waits this long for what stands in the way to go away', 's', 0.0, 120.0)
+    hint_sigma_m: float = setting(
+        0.10, 'error of the dock pose that is given with a goal, one sigma', 'm', 0.01, 1.0)
+    hint_sigma_deg: float = setting(8.0, 'and of its angle', 'deg', 1.0, 45.0)
     back_off_m: float = setting(0.05, 'way back after a bump', 'm', 0.0, 0.2)
     back_off_speed: float = setting(0.08, 'speed of that', 'm/s', 0.02, 0.2)
 
@@ -82,16 +87,16 @@ class MotionSettings(PathSettings):
 class Pilot:
     """The robot's senses, what it made of them, and its elementary moves."""
 
-    def __init__(self, robot, settings, detector, tracker, sight_of):
+    def __init__(self, robot, settings, shape, detector, tracker, sight_of):
         """
         Take the parts.
 
-        ``detector`` finds the dock in a scan, ``tracker`` turns fixes into a dock pose in odom,
+        ``shape`` is the dock's :class:`~oomwoo_localization.dock.DockShape`; ``detector`` finds the dock in a scan, ``tracker`` turns fixes into a dock pose in odom,
         ``sight_of(left, right)`` is what two receiver strengths say about the beacon.
         """
         self.robot, self.settings = robot, settings
         self._detector, self._tracker, self._sight_of = detector, tracker, sight_of
-        self.shape = getattr(detector, 'shape', None) or DockShape()
+        self.shape = shape
         self.floor = SeenFloor(robot.body.radius, settings)
         self.seen = None
         self.points = np.zeros((0, 2))      # returns of the newest scan in the base frame
@@ -120,12 +125,14 @@ class Pilot:
             self._look(self.sight if both else None)
 
     def _look(self, beacon):
-        hint = self.dock if self.dock is not None else self.hint
-        hint = None if hint is None else compose(inverse(self.odom), hint)
+        hint = None
+        if self.dock is not None:
+            hint = (compose(inverse(self.odom), self.dock), *_TRACKED_WITHIN)
+        elif self.hint is not None:
+            hint = (compose(inverse(self.odom), self.hint), self.settings.hint_sigma_m,
+                    math.radians(self.settings.hint_sigma_deg))
         fix = self._detector.find(
             self.seen.scan, self.seen.base_from_scan, beacon=beacon, hint=hint)
-        if fix is None:
-            return
         dock = self._tracker.update(fix, self.odom)
         if dock is not None:
             self.dock, self.dock_time_s = np.asarray(dock), self.time_s
@@ -246,8 +253,7 @@ class Pilot:
             blocked = blocked + 1 if free < min(0.02, left) else 0
             if blocked >= _BLOCKED_SCANS:
                 raise InTheWay(point)
-            speed = 0.0 if blocked else min(
-                self.settings.speed, _SLOW_PER_S * ahead + 0.01)
+            speed = 0.0 if blocked else min(self.settings.speed, stopping_speed(ahead))
             error = wrap_angle(bearing() - self.odom[2]) if left > _STEER_FROM_M else 0.0
             watch.check(speed)
             yield speed, max(-0.6, min(0.6, _HEADING_GAIN * error))
@@ -271,7 +277,7 @@ class Pilot:
             blocked = blocked + 1 if free < min(0.02, left) else 0
             if blocked >= _BLOCKED_SCANS:
                 raise InTheWay(point)
-            speed = 0.0 if blocked else min(0.15, _SLOW_PER_S * min(free, left) + 0.01)
+            speed = 0.0 if blocked else min(0.15, stopping_speed(min(free, left)))
             asked = max(-0.2, min(0.2, -4.0 * lateral))
             watch.check(speed)
             yield speed, max(-0.5, min(0.5, _HEADING_GAIN * (asked - yaw)))
@@ -293,6 +299,12 @@ class Pilot:
         bearing = self.odom[2] + side * math.radians(40.0)
         reach = self.robot.body.radius + 0.01
         return self.odom[:2] + reach * np.array([math.cos(bearing), math.sin(bearing)])
+
+
+def stopping_speed(way_m):
+    """Return the speed, m/s, from which the robot comes to a stand within a way."""
+    late = _BRAKE_MPS2 * _LATE_S
+    return max(_LEAST_MPS, math.sqrt(late * late + 2.0 * _BRAKE_MPS2 * max(way_m, 0.0)) - late)
 
 
 class DriveWatch:
