@@ -22,11 +22,12 @@ from rclpy.clock import Clock, ClockType
 from rclpy.time import Time
 from rosgraph_msgs.msg import Clock as ClockMsg
 from sensor_msgs.msg import BatteryState, Imu, JointState, LaserScan
-from std_msgs.msg import Bool
+from std_msgs.msg import Bool, Float32
 from tf2_ros import StaticTransformBroadcaster, TransformBroadcaster
 
 MAP, ODOM, BASE = 'map', 'odom', 'base_footprint'
-BATTERY_FULL_V, BATTERY_EMPTY_V, BATTERY_AH, CURRENT_A = 16.4, 12.8, 2.6, -1.3
+BATTERY_FULL_V, BATTERY_EMPTY_V, BATTERY_AH = 16.4, 12.8, 2.6
+DRIVING_A, CHARGING_A = -1.3, 1.0
 SLOW_BELOW = 0.8              # share of the wanted factor; under it the machine counts as busy
 
 
@@ -48,6 +49,9 @@ class SimNodeSettings(SimSettings):
     odom_rate: float = setting(
         20.0, 'odometry, tf and joint states; divides 100', 'Hz', 1.0, 100.0, live=False)
     imu_rate: float = setting(50.0, 'IMU; divides 100', 'Hz', 1.0, 100.0, live=False)
+    dock_ir_rate: float = setting(
+        20.0, 'infrared receivers, in a world with a dock; divides 100', 'Hz', 1.0, 100.0,
+        live=False)
     command_wait_s: float = setting(
         0.0, 'wall time that the clock waits for whoever drives to answer a scan; keeps the delay '
         'between scan and command small on a busy machine', 's', 0.0, 2.0)
@@ -70,10 +74,11 @@ class EmbeddedSimNode(SuiteNode):
         self._odom_from_map = inverse(self.sim.truth().pose)
         self.paused = False
         self._every = {
-            name: self._ticks_between(name) for name in ('clock_rate', 'odom_rate', 'imu_rate')}
+            name: self._ticks_between(name)
+            for name in ('clock_rate', 'odom_rate', 'imu_rate', 'dock_ir_rate')}
         self._scan_every = max(1, round(1.0 / robot.lidar.rate / TICK_S))
         self._tick = 0
-        self._bumpers = None
+        self._bumpers = self._charging = None
         self._command_s = self._waiting_since = -math.inf
         self._create_publishers(robot)
         self.create_subscription(Twist, 'cmd_vel', self._on_command, 1)
@@ -118,6 +123,8 @@ class EmbeddedSimNode(SuiteNode):
         self._imu = publisher(Imu, 'imu', SENSOR_QOS)
         self._bumper = publisher(Bool, 'bumper/left'), publisher(Bool, 'bumper/right')
         self._battery = publisher(BatteryState, 'battery_state')
+        self._dock_ir = [publisher(Float32, f'dock_ir/{side}') for side in ('left', 'right')
+                         if self.sim.has_dock]
         self._tf, self._static_tf = TransformBroadcaster(self), StaticTransformBroadcaster(self)
         self._odom_msg, self._truth_msg = _odometry_msg(ODOM), _odometry_msg(MAP)
         self._tf_msg = TransformStamped(child_frame_id=BASE)
@@ -200,7 +207,9 @@ class EmbeddedSimNode(SuiteNode):
             self._publish_bumpers(bumpers)
         if scan:
             self._publish_scan(stamp)
-        if tick % round(1.0 / TICK_S) == 0:
+        if self._dock_ir and tick % every['dock_ir_rate'] == 0:
+            self._publish_dock_ir()
+        if tick % round(1.0 / TICK_S) == 0 or self.sim.charging() != self._charging:
             self._publish_battery(stamp)
 
     def publish_all(self):
@@ -262,14 +271,21 @@ class EmbeddedSimNode(SuiteNode):
         if self.settings.command_wait_s > 0.0 and self.sim.time_s - self._command_s < 0.5:
             self._waiting_since = time.perf_counter()
 
+    def _publish_dock_ir(self):
+        for publisher, strength in zip(self._dock_ir, self.sim.dock_ir()):
+            publisher.publish(Float32(data=float(strength)))
+
     def _publish_battery(self, stamp):
-        charge = self.sim.battery()
+        charge, charging = self.sim.battery(), self.sim.charging()
+        self._charging = charging
         msg = BatteryState(
             voltage=BATTERY_EMPTY_V + (BATTERY_FULL_V - BATTERY_EMPTY_V) * charge,
-            current=CURRENT_A, temperature=math.nan, present=True,
+            current=CHARGING_A if charging else DRIVING_A, temperature=math.nan, present=True,
             charge=BATTERY_AH * charge, capacity=BATTERY_AH, design_capacity=BATTERY_AH,
             percentage=charge,
-            power_supply_status=BatteryState.POWER_SUPPLY_STATUS_DISCHARGING,
+            power_supply_status=(
+                BatteryState.POWER_SUPPLY_STATUS_CHARGING if charging
+                else BatteryState.POWER_SUPPLY_STATUS_DISCHARGING),
             power_supply_health=BatteryState.POWER_SUPPLY_HEALTH_GOOD,
             power_supply_technology=BatteryState.POWER_SUPPLY_TECHNOLOGY_LION)
         msg.header.stamp = stamp
@@ -299,6 +315,9 @@ class EmbeddedSimNode(SuiteNode):
         stat.add('simulated_s', f'{self.sim.time_s:.1f}')
         stat.add('bumper_contacts', str(self.sim.contacts))
         stat.add('rear_contacts', str(self.sim.rear_contacts))
+        if self.sim.has_dock:
+            stat.add('dock_touched', str(self.sim.dock_touched))
+            stat.add('dock_push_m', f'{self.sim.dock_push_m():.4f}')
         return stat
 
 

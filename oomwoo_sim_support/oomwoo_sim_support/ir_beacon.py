@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import math
 
 import numpy as np
-from oomwoo_localization.frames import transform_points, wrap_angle
+from oomwoo_localization.frames import inverse, transform_points, wrap_angle
 from oomwoo_localization.settings import check_settings, setting
 
 
@@ -108,3 +108,31 @@ class IrBeacon:
         baffle = math.radians(receivers.baffle_deg)
         lit = np.clip(0.5 + sides * off / (2.0 * baffle), 0.0, 1.0)
         return near * lobe * lit
+
+
+def line_is_blocked(solids, one, other):
+    """Tell whether any of the primitives stands between two points (2,) in the plane."""
+    one, other = np.asarray(one, dtype=float), np.asarray(other, dtype=float)
+    return any(_crosses(part, one, other) for part in solids)
+
+
+def _crosses(part, one, other):
+    """Tell whether the line between two points meets a primitive's outline."""
+    (ax, ay), (bx, by) = transform_points(
+        inverse((part.x, part.y, part.yaw)), [one, other]).tolist()
+    along = bx - ax, by - ay
+    if part.kind == 'cylinder':
+        square = along[0] ** 2 + along[1] ** 2
+        share = 0.0 if square == 0.0 else -(ax * along[0] + ay * along[1]) / square
+        share = min(1.0, max(0.0, share))
+        return math.hypot(ax + share * along[0], ay + share * along[1]) < part.radius
+    # Slabs (Kay and Kajiya, 1986).
+    first, last = 0.0, 1.0
+    for start, step, half in ((ax, along[0], part.half_x), (ay, along[1], part.half_y)):
+        if abs(step) < 1e-12:
+            if abs(start) >= half:
+                return False
+            continue
+        enter, leave = sorted(((-half - start) / step, (half - start) / step))
+        first, last = max(first, enter), min(last, leave)
+    return first < last
