@@ -7,6 +7,7 @@ import argparse
 from concurrent.futures import as_completed, ProcessPoolExecutor
 from dataclasses import dataclass
 import json
+import math
 import multiprocessing
 import os
 from pathlib import Path
@@ -77,7 +78,10 @@ def parse_arguments(argv=None):
     parser.add_argument(
         '--max-driven', type=float, help='bound: driven [m]; default by metres of edge')
     parser.add_argument('--verbose', action='store_true', help='print what happens on the way')
-    return parser.parse_args(argv)
+    options = parser.parse_args(argv)
+    if options.starts < 1 or options.jobs < 1 or not 0.0 <= options.pose_noise < math.inf:
+        parser.error('--starts and --jobs must be above zero, --pose-noise not below')
+    return options
 
 
 def random_starts(layout, grid, count, seed):

@@ -105,6 +105,8 @@ def test_a_missed_bound_is_exit_status_1(monkeypatch, capsys):
 @pytest.mark.parametrize('arguments, named', [
     (['--layout', 'no_such_layout'], 'no_such_layout'),
     (['--scenario', 'room', '--start', '0.0', '0.0', '0'], 'room'),
+    (['--layout', 'living_room', '--start', '9', '0', '0'], 'outside the floor of'),
+    (['--scenario', 'room', '--start', 'nan', '0', '0'], 'not finite'),
     (['--scenario', 'room', '--noise', '9'], 'range_noise_std'),
     (['--scenario', 'room', '--json', '/proc/nowhere/results.json'], '/proc/nowhere')])
 def test_what_it_cannot_use_is_exit_status_2(arguments, named, capsys):

@@ -68,13 +68,20 @@ def test_a_layout_that_does_not_exist_is_an_error_and_no_traceback(capsys):
 
 
 @pytest.mark.parametrize('arguments, named', [
-    (['--start', '9', '0', '0'], 'no floor that a robot'), (['--start', 'nan', '0', '0'], 'nan'),
+    (['--start', '9', '0', '0'], 'outside the floor of'), (['--start', 'nan', '0', '0'], 'nan'),
     (['--json', '/proc/nowhere/results.json'], '/proc/nowhere'),
     (['--picture', '/proc/nowhere/run.png'], '/proc/nowhere'),
     (['--noise', 'nan'], 'range_noise_std'), (['--seed', '-1'], 'non-negative')])
 def test_what_it_cannot_use_is_exit_status_2(small_room, arguments, named, capsys):
     assert edge_harness.main(['--layout', str(small_room), *arguments]) == 2
     assert named in capsys.readouterr().err
+
+
+@pytest.mark.parametrize('arguments', [['--starts', '0'], ['--jobs', '0'], ['--pose-noise', '-3']])
+def test_numbers_out_of_range_are_named(arguments, capsys):
+    with pytest.raises(SystemExit):
+        edge_harness.main(arguments)
+    assert arguments[0] in capsys.readouterr().err.splitlines()[-1]
 
 
 def test_starts_are_seeded_and_stand_free():

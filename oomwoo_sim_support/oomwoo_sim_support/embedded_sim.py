@@ -10,6 +10,7 @@ import math
 import mujoco
 import numpy as np
 from oomwoo_localization.robot import load_robot
+from oomwoo_sim_support.layout_fields import polygon_holds
 from oomwoo_sim_support.layout_primitives import Primitive, primitives
 from oomwoo_sim_support.sim_clearance import Carpets
 from oomwoo_sim_support.sim_dock import add_dock, dock_of, SimDock
@@ -303,9 +304,13 @@ class EmbeddedSim:
         """
         Put the robot at (x, y, yaw), standing; odometry does not notice.
 
-        Raises :class:`SimError` when it would stand in something there.
+        Raises :class:`SimError` when it would stand in something there, or outside the world.
         """
         x, y, yaw = finite_pose(pose)
+        if not polygon_holds(self.layout.floor, [(x, y)])[0]:
+            raise SimError(
+                f'the robot at ({x:.3f}, {y:.3f}) would stand outside the floor of '
+                f'{self.layout.name}')
         self._follow_dock()
         gap, name = self._obstacles.gap(x, y)
         if gap < 0.0:

@@ -258,6 +258,8 @@ def _read_yaml(path):
         raise LayoutError(f'{path}: {error}') from None
     except (yaml.YAMLError, TypeError) as error:
         raise LayoutError(f'{path}: is not YAML ({error})') from error
+    except RecursionError:
+        raise LayoutError(f'{path}: is nested too deeply to be a layout') from None
 
 
 def _build(raw, where, path, sources):

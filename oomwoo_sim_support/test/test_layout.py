@@ -203,6 +203,12 @@ def test_a_bad_value_is_refused_with_element_and_field(path, value, words):
     assert words in refusal(room(*path, value=value))
 
 
+def test_a_file_that_is_nested_without_end_is_refused(tmp_path):
+    (tmp_path / 'deep.yaml').write_text('[' * 5000)
+    with pytest.raises(LayoutError, match='deep.yaml: is nested too deeply'):
+        load_layout(tmp_path / 'deep.yaml')
+
+
 @pytest.mark.parametrize('raw', [None, [], 'text', 3])
 def test_a_file_that_holds_no_mapping_is_refused(raw):
     assert refusal(raw).startswith('my.yaml: expected a mapping')

@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -170,6 +171,36 @@ def test_launch_ends_its_processes_on_a_signal(tmp_path, number):
     process.communicate(timeout=30)
     with pytest.raises(ProcessLookupError):
         os.kill(started, 0)
+
+
+def test_launch_that_waits_for_nothing_ends(tmp_path):
+    path = tmp_path / 'waits.launch.py'
+    path.write_text("""
+import asyncio
+from launch import Action, LaunchDescription
+from launch.actions import LogInfo
+
+
+class Forever(Action):
+    def execute(self, context):
+        self.future = context.asyncio_loop.create_future()
+
+    def get_asyncio_future(self):
+        return self.future
+
+
+def generate_launch_description():
+    return LaunchDescription([Forever(), LogInfo(msg='it waits')])
+""")
+    process = subprocess.Popen(['ros2', 'launch', path], text=True, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    for line in process.stdout:
+        if 'it waits' in line:
+            break
+    time.sleep(2.0)           # by now launch has taken note of what it waits for
+    process.send_signal(signal.SIGINT)
+    output, _ = process.communicate(timeout=60)
+    assert (process.returncode, 'every process has ended' in output) == (1, True), output
 
 
 def test_launch_errors_are_named(package, tmp_path, monkeypatch, capsys):

@@ -5,10 +5,13 @@ import os
 from pathlib import Path
 import signal
 import sys
+import threading
+import time
 
 from ament_index_python.packages import get_package_share_directory, PackageNotFoundError
 import launch
-from launch.actions import IncludeLaunchDescription
+from launch.actions import IncludeLaunchDescription, OpaqueFunction, RegisterEventHandler
+from launch.event_handlers import OnShutdown
 from launch.launch_description_sources import AnyLaunchDescriptionSource
 from launch.launch_introspector import LaunchIntrospector
 from launch.utilities import perform_substitutions
@@ -103,6 +106,25 @@ def end_processes(patience_s=5.0):
         _, left = psutil.wait_procs(left, timeout=patience_s)
 
 
+def end_when_nothing_is_left(patience_s=10.0):
+    """
+    End this process once no child has been there for ``patience_s``.
+
+    For a launch that is shutting down: interrupted while it starts its processes, launch may wait
+    for ever for a process that it has not started.
+    """
+    def watch():
+        seen_s = time.monotonic()
+        while time.monotonic() - seen_s < patience_s:
+            time.sleep(0.5)
+            if psutil.Process().children(recursive=True):
+                seen_s = time.monotonic()
+        print('ros2 launch: every process has ended; ends without waiting for more',
+              file=sys.stderr, flush=True)
+        os._exit(1)
+    threading.Thread(target=watch, daemon=True).start()
+
+
 class LaunchCommand(CommandExtension):
     """Start the nodes of a launch file."""
 
@@ -137,6 +159,8 @@ class LaunchCommand(CommandExtension):
             argv=[f'{name}:={value}' for name, value in pairs], debug=args.debug,
             noninteractive=args.noninteractive or not sys.stdin.isatty())
         service.include_launch_description(launch.LaunchDescription([
+            RegisterEventHandler(OnShutdown(on_shutdown=[
+                OpaqueFunction(function=lambda context: end_when_nothing_is_left())])),
             IncludeLaunchDescription(AnyLaunchDescriptionSource(str(path)),
                                      launch_arguments=pairs)]))
         # launch handles the signal only where Python has a handler for it, and else dies at once.
