@@ -32,6 +32,8 @@ IDLE, SEARCH, GOTO, TURN, BACK, REGROUP, DONE, FAILED, UNDOCK, CANCELLED = (
     'IDLE', 'SEARCH', 'GOTO', 'TURN', 'BACK', 'REGROUP', 'DONE', 'FAILED', 'UNDOCK', 'CANCELLED')
 MODES = ('beacon', 'lidar')
 _REROUTES = 6
+_FREE_LOOKS = 3
+_FREE_M = 0.10               # a robot that can go no farther than this is wedged
 
 
 @dataclass(frozen=True)
@@ -288,53 +290,75 @@ class DockDrive:
                 and abs(place[1]) < self._pilot.shape.half_width and place[0] > -1.0)
 
     def _get_free(self):
-        """Back off when the bumper is pressed from the start; WEDGED when that is no way out."""
+        """Back off when the bumper is pressed from the start; WEDGED when there is no way out."""
         pilot = self._pilot
         for _ in range(2):
-            if not pilot.bumped:
-                return
-            yield from pilot.back_off()
-            yield from pilot.stand(0.3)
+            if pilot.bumped:
+                yield from pilot.back_off()
+                yield from pilot.stand(0.3)
         if pilot.bumped:
             raise DockFailure(
                 'WEDGED', 'the bumper is pressed from the start and backing off does not free it; '
                 + nearest_thing(pilot))
-
-    def _staging(self):
-        return transform_points(self._pilot.dock, [[self.settings.staging_m, 0.0]])[0]
+        free = []
+        for _ in range(_FREE_LOOKS):
+            free.append(pilot.freest_way())
+            yield 0.0, 0.0
+        if np.median(free) < _FREE_M:
+            raise DockFailure(
+                'WEDGED', f'things all around leave the robot {np.median(free) * 100:.0f} cm to '
+                f'move; {nearest_thing(pilot)}')
 
     def _drive_to_staging(self):
         """Onto the centreline, then along it, round whatever stands there."""
         pilot, settings = self._pilot, self.settings
-        waiting_since_s = None
-        for _ in range(_REROUTES):
+        reroutes, until_s = 0, None
+        while True:
             try:
-                place = pilot.in_dock
-                line_up = settings.staging_m + settings.line_up_m
-                if place[0] > settings.staging_m and abs(place[1]) > 0.03:
-                    yield from self._way_to(lambda: transform_points(
-                        pilot.dock, [[line_up, 0.0]])[0])
-                yield from self._way_to(self._staging)
+                yield from self._line_up()
+                yield from self._way_to(settings.staging_m)
                 return
             except InTheWay as found:
                 yield 0.0, 0.0
                 if found.felt:
                     pilot.floor.bumped(found.point)
                     yield from pilot.back_off()
-                what = pilot.describe(found.point)
+                reroutes += 1
+                if reroutes > _REROUTES:
+                    raise
             except DockFailure as failure:
                 if failure.code != 'BLOCKED':
                     raise
-                if waiting_since_s is None:
-                    waiting_since_s = pilot.time_s
-                if pilot.time_s - waiting_since_s > settings.blocked_s:
+                until_s = pilot.time_s + settings.blocked_s if until_s is None else until_s
+                if pilot.time_s > until_s:
                     raise
                 yield from pilot.stand(0.5)
-        raise DockFailure('BLOCKED', f'something keeps being in the way: {what}')
 
-    def _way_to(self, goal):
-        """Plan and drive to ``goal()``, which moves as the estimate of the dock improves."""
+    def _line_up(self):
+        """Join the centreline before the staging point, nearer to it where there is no room."""
+        pilot, settings = self._pilot, self.settings
+        for share in (1.0, 0.5):
+            x, y, _ = pilot.in_dock
+            if x < settings.staging_m or abs(y) < 0.03:
+                return
+            try:
+                yield from self._way_to(settings.staging_m + share * settings.line_up_m)
+                return
+            except DockFailure as failure:
+                if failure.code != 'BLOCKED':
+                    raise
+
+    def _way_to(self, out_m):
+        """
+        Plan and drive to the point of the centreline that is ``out_m`` out of the mouth.
+
+        It moves as the estimate of the dock improves.
+        """
         pilot = self._pilot
+
+        def goal():
+            return transform_points(pilot.dock, [[out_m, 0.0]])[0]
+
         yield from pilot.stand(0.2)
         way = (pilot.floor.plan(pilot.odom[:2], goal(), pilot.dock_outline())
                or pilot.floor.plan(pilot.odom[:2], goal(), pilot.dock_outline(), seen_only=False))
@@ -357,5 +381,4 @@ class DockDrive:
 
     def _pull_out(self):
         """Drive out of the mouth to the staging point."""
-        pilot = self._pilot
-        yield from pilot.drive_out(self._staging)
+        yield from self._pilot.drive_out(self.settings.staging_m)

@@ -16,6 +16,7 @@ from scipy import ndimage
 
 _LINE_STEP_M = 0.02
 _SEALED_CELLS = 1             # gaps of unseen floor between two beams, closed by this many cells
+_FREE_EVERY = 3               # scans, of which one marks free floor: it costs more than the rest
 _ESCAPE_M = 0.30              # near its start a way may be as tight as the start itself
 
 
@@ -58,6 +59,7 @@ class SeenFloor:
         self._grid = None
         self._scans = deque(maxlen=self.settings.scans_kept)
         self._marks = []
+        self._skipped = _FREE_EVERY
 
     def see(self, odom, scanner, points):
         """
@@ -69,6 +71,10 @@ class SeenFloor:
             self._begin(odom)
         ends = transform_points(odom, points)
         self._scans.append(ends)
+        self._skipped += 1
+        if self._skipped < _FREE_EVERY:
+            return
+        self._skipped = 0
         eye = transform_points(odom, [scanner])[0]
         away = ends - eye
         length = np.hypot(*away.T)

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 from oomwoo_clean.dock_path import PathSettings, SeenFloor
-from oomwoo_clean.front_guard import first_in_the_way
+from oomwoo_clean.front_guard import first_in_the_way, seen_along, travel_to_points
 from oomwoo_localization.frames import compose, inverse, transform_points, wrap_angle
 from oomwoo_localization.scans import Scan, scan_points
 from oomwoo_localization.settings import setting
@@ -20,6 +20,7 @@ _HEADING_GAIN = 2.5                 # 1/s, while driving straight
 _STEER_FROM_M = 0.10                # nearer to its goal the robot holds its heading
 _STALLED_S = 1.5                    # commanded to move for this long without moving: stuck
 _STALLED_M, _STALLED_RAD = 0.01, math.radians(3.0)
+_HEADINGS = 72
 _BLOCKED_SCANS = 4                  # this many in a row with something right ahead
 _BRAKE_MPS2 = 0.35                  # far below what the base does, for it answers late
 _LATE_S = 0.15
@@ -72,7 +73,7 @@ class MotionSettings(PathSettings):
     """How the robot moves while it docks."""
 
     speed: float = setting(0.30, 'forwards, to the staging point', 'm/s', 0.05, 0.3)
-    turn_speed: float = setting(1.4, 'turning in place', 'rad/s', 0.2, 2.5)
+    turn_speed: float = setting(1.8, 'turning in place', 'rad/s', 0.2, 2.5)
     guard_margin_m: float = setting(
         0.005, 'gap to the body at which it drives no nearer to anything', 'm', 0.0, 0.1)
     blocked_s: float = setting(
@@ -136,6 +137,11 @@ class Pilot:
         dock = self._tracker.update(fix, self.odom)
         if dock is not None:
             self.dock, self.dock_time_s = np.asarray(dock), self.time_s
+
+    def guess_dock(self):
+        """Return the pose (3,) in odom of what looks most like a dock to the LiDAR, or None."""
+        fix = self._detector.find(self.seen.scan, self.seen.base_from_scan)
+        return None if fix is None else compose(self.odom, fix.pose)
 
     def forget_dock(self):
         """Begin to look anew."""
@@ -206,6 +212,16 @@ class Pilot:
             where += f' ({x:.2f} m before the mouth of the dock, {y:+.2f} m off its middle)'
         return where
 
+    def freest_way(self):
+        """Return how far the body can go straight in the direction where that is farthest."""
+        if len(self.points) == 0:
+            return math.inf
+        ways = []
+        for heading in np.linspace(0.0, math.tau, _HEADINGS, endpoint=False):
+            along = seen_along(self.points, np.zeros(2), heading)
+            ways.append(travel_to_points(along, self.robot.body.radius).min())
+        return max(ways)
+
     # -- moves ------------------------------------------------------------------------------
 
     def stand(self, seconds):
@@ -259,18 +275,17 @@ class Pilot:
             yield speed, max(-0.6, min(0.6, _HEADING_GAIN * error))
         yield 0.0, 0.0
 
-    def drive_out(self, goal):
+    def drive_out(self, out_m):
         """
-        Drive out of the bay along its centreline to ``goal()``, (2,) in odom on that line.
+        Drive out of the bay along its centreline until ``out_m`` out of the mouth.
 
         Steers towards the centreline and never turns in place: beside it are the panels.
         """
         watch = DriveWatch(self)
         blocked = 0
         while True:
-            place = transform_points(inverse(self.dock), [goal()])[0]
             x, lateral, yaw = self.in_dock
-            left = place[0] - x
+            left = out_m - x
             if left < 0.01:
                 break
             free, point = self.free_ahead()

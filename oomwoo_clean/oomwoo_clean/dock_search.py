@@ -23,7 +23,7 @@ class SearchSettings(MotionSettings):
     """How the dock is searched."""
 
     search_turn_speed: float = setting(
-        1.0, 'turning in search of the beacon', 'rad/s', 0.2, 2.0)
+        1.3, 'turning in search of the beacon', 'rad/s', 0.2, 2.0)
     looks: int = setting(8, 'scans in which the dock is looked for at a time', '', 2, 100)
     vantage_points: int = setting(
         4, 'places to drive to when the dock is seen from nowhere before', '', 0, 20)
@@ -39,7 +39,6 @@ def find_dock(pilot):
     """
     settings = pilot.settings
     until_s = pilot.time_s + settings.search_s
-    yield from pilot.stand(0.25)
     visited = [pilot.odom[:2].copy()]
     if (yield from _look_around(pilot)):
         return
@@ -88,15 +87,7 @@ def _look(pilot):
 def _turn_until_seen(pilot):
     """Turn in place by a full circle at most; stop where both receivers see a beacon, and look."""
     turned, before = 0.0, pilot.odom[2]
-    side = pilot.sight.bearing_rad if pilot.sight is not None else 0.0
-    direction = 1.0
-    if side:
-        # A light to the left of straight back comes behind the robot when it turns right.
-        direction = math.copysign(1.0, wrap_angle(side - math.pi))
-    elif pilot.hint is not None:
-        dx, dy = pilot.hint[:2] - pilot.odom[:2]
-        direction = math.copysign(
-            1.0, wrap_angle(math.atan2(dy, dx) + math.pi - pilot.odom[2]) or 1.0)
+    direction = _nearer_way_round(pilot)
     refused = []
     last_s = pilot.time_s
     while abs(turned) < _FULL_TURN_RAD:
@@ -114,6 +105,20 @@ def _turn_until_seen(pilot):
         if pilot.time_s - last_s > 2.5 * math.tau / pilot.settings.search_turn_speed:
             raise DockFailure('WEDGED', 'the robot cannot turn round to look for the beacon')
     return False
+
+
+def _nearer_way_round(pilot):
+    """Return 1.0 to turn left, -1.0 right, whichever brings the beacon behind sooner."""
+    guess = pilot.hint if pilot.hint is not None else pilot.guess_dock()
+    if pilot.sight is not None:
+        bearing = pilot.sight.bearing_rad
+    elif guess is not None:
+        dx, dy = guess[:2] - pilot.odom[:2]
+        bearing = math.atan2(dy, dx) - pilot.odom[2]
+    else:
+        return 1.0
+    # A light to the left of straight back comes behind the robot when it turns right.
+    return math.copysign(1.0, wrap_angle(bearing - math.pi))
 
 
 def _try_hint(pilot):
