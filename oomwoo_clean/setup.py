@@ -32,6 +32,7 @@ setup(
     license='Apache-2.0',
     entry_points={'console_scripts': [
         'clean_manager = oomwoo_clean.clean_manager_node:main',
+        'dock_drive = oomwoo_clean.dock_drive_node:main',
         'contour_follower = oomwoo_clean.contour_follower_node:main',
         'dock_detector = oomwoo_clean.dock_detector_node:main',
     ]},
