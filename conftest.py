@@ -8,6 +8,7 @@ holds, for as long as it runs; its child processes inherit it.
 
 import fcntl
 import os
+import re
 import socket
 import tempfile
 
@@ -23,6 +24,7 @@ hypothesis.settings.load_profile(os.environ.get('HYPOTHESIS_PROFILE', 'oomwoo'))
 # env.sh gives people 1 to 19; above 101 the ports of a domain may be taken by others on Linux.
 TEST_DOMAINS = range(20, 102)
 _DAEMON_PORT = 11511
+_GRAPH = re.compile(r'\b(rclpy|ros2|Popen|LaunchService)\b')
 
 
 def claim_domain():
@@ -52,6 +54,17 @@ def domain_of_the_module():
     """Give each module its own domain: it does not hear what a failed test left running."""
     stop_daemon()
     os.environ['ROS_DOMAIN_ID'] = str(claim_domain())
+
+
+def pytest_collection_modifyitems(items):
+    """Mark tests of the modules that start processes of a graph: they wait more than compute."""
+    waits = {}
+    for item in items:
+        path = item.path
+        if path not in waits:
+            waits[path] = bool(_GRAPH.search(path.read_text(encoding='utf-8')))
+        if waits[path]:
+            item.add_marker(pytest.mark.graph)
 
 
 def pytest_unconfigure(config):

@@ -4,90 +4,109 @@ Run every test: each package's with ``colcon test``, and those of the tools; end
 
     python tools/test.py [PACKAGE ...] [--tools] [--pytest-args ...]
 
-With names, only those packages; with ``--tools``, the tools' own tests. One package after another:
-most tests run several processes that talk over DDS, and two packages at a time on two cores make
-them miss deadlines. ``--jobs`` is for machines with more.
+With names, only those packages; with ``--tools``, the tools' own tests. Two lanes run side by
+side: tests that start processes which talk over DDS, and, with lower priority, those that only
+compute. ``--lanes 1`` runs one after the other.
 """
 
 import argparse
 from concurrent.futures import ThreadPoolExecutor
-import contextlib
-import json
+from dataclasses import dataclass
+from pathlib import Path
 import subprocess
 import sys
 import time
 
-from test_summary import result_files, summarize
+from test_summary import result_files, summarize, Summary
 from workspace import BUILD, colcon_environment, locked, LOG, packages, ROOT
 
 TOOLS = 'tools'
-SECONDS_FILE = BUILD / '.test-seconds.json'
 # Processes that talk over DDS on a machine that is doing something else may miss a deadline once.
 # A test that fails three times has failed; pytest's summary in the log names the further tries.
 MORE_TRIES = ['--reruns', '2', '-rR']
 
 
+@dataclass(frozen=True)
+class Lane:
+    """Some of the tests of every package, by pytest's mark expression; results go to a folder."""
+
+    name: str
+    marked: str
+    results: Path
+    nice: int
+
+
+# Processes that talk must not wait for those that compute.
+LANES = Lane('graph', 'graph', BUILD / 'graph', 0), Lane('plain', 'not graph', BUILD, 10)
+
+
 class Run:
     """One run of a number of packages' tests."""
 
-    def __init__(self, names, pytest_args, jobs=1):
+    def __init__(self, names, pytest_args, lanes=len(LANES)):
         self.names = names
-        self.jobs = jobs
+        self.lanes = lanes
         self.pytest_args = pytest_args
         self.begin = time.monotonic()
-        self.seconds = {}
-        with contextlib.suppress(OSError, ValueError):
-            self.seconds = json.loads(SECONDS_FILE.read_text())
 
     def say(self, text):
         """Print what is going on, and when."""
         print(f'test: [{time.monotonic() - self.begin:4.0f} s] {text}', flush=True)
 
-    def command(self, name):
+    def command(self, name, lane):
         """Return the command that tests one package, or the tools."""
+        pytest_args = ['-m', lane.marked, *MORE_TRIES, *self.pytest_args]
         if name != TOOLS:
-            command = [
-                'colcon', '--log-base', str(LOG / 'test' / name), '--log-level', 'error', 'test',
+            return [
+                'colcon', '--log-base', str(LOG / 'test' / lane.name / name),
+                '--log-level', 'error', 'test',
                 '--merge-install', '--base-paths', str(packages()[name]),
                 '--build-base', str(BUILD), '--install-base', str(ROOT / 'install'),
-                '--test-result-base', str(BUILD), '--return-code-on-test-failure',
-                '--packages-select', name, '--event-handlers', 'status-', 'summary-']
-            return [*command, '--pytest-args', *MORE_TRIES, *self.pytest_args]
-        results = BUILD / TOOLS
+                '--test-result-base', str(lane.results), '--return-code-on-test-failure',
+                '--packages-select', name, '--event-handlers', 'status-', 'summary-',
+                '--pytest-args', *pytest_args]
+        results = lane.results / TOOLS
         return [sys.executable, '-m', 'pytest', '--quiet', f'--junit-prefix={TOOLS}',
                 f'--junit-xml={results / "pytest.xml"}',
                 f'--override-ini=cache_dir={results / ".pytest_cache"}',
-                *MORE_TRIES, *self.pytest_args, str(ROOT / TOOLS)]
+                *pytest_args, str(ROOT / TOOLS)]
 
-    def test(self, name):
-        """Test one package; return whether its runner ended well."""
-        self.say(f'{name} ...')
+    def test(self, name, lane):
+        """Test one package; return the ``Summary`` of what its runner left."""
         begin = time.monotonic()
-        log = LOG / 'test' / f'{name}.txt'
+        log = LOG / 'test' / lane.name / f'{name}.txt'
         with open(log, 'w') as output:
             status = subprocess.run(
-                self.command(name), cwd=ROOT, env=colcon_environment(), stdin=subprocess.DEVNULL,
-                stdout=output, stderr=output).returncode
-        self.seconds[name] = round(time.monotonic() - begin, 1)
-        summary = summarize(BUILD, name)
+                ['nice', f'-n{lane.nice}', *self.command(name, lane)], cwd=ROOT,
+                env=colcon_environment(), stdin=subprocess.DEVNULL, stdout=output,
+                stderr=output).returncode
+        summary = summarize(lane.results, name)
         if status not in (0, 5) and not summary.failed:  # pytest's 5: no tests
             tail = log.read_text(errors='replace').splitlines()[-20:]
             summary.add_failure(name, '\n'.join(
                 [f'its runner ended with {status} but names no failed test; see {log}', *tail]))
-        self.say(f'{name}: {summary.counts()} in {self.seconds[name]:.0f} s')
+        self.say(f'{name} ({lane.name}): {summary.counts()} '
+                 f'in {time.monotonic() - begin:.0f} s')
         return summary
+
+    def test_lane(self, lane):
+        """Test one package after another; return the ``Summary``."""
+        (LOG / 'test' / lane.name).mkdir(parents=True, exist_ok=True)
+        lane.results.mkdir(parents=True, exist_ok=True)
+        for stale in result_files(lane.results):
+            stale.unlink()
+        # What is no Python package has one lane: CTest knows no marks.
+        names = [name for name in self.names if lane is LANES[-1] or name == TOOLS
+                 or (packages()[name] / 'setup.py').exists()]
+        return sum((self.test(name, lane) for name in names), Summary())
 
     def run(self):
         """Test everything; return the ``Summary``."""
-        (LOG / 'test').mkdir(parents=True, exist_ok=True)
+        LOG.mkdir(exist_ok=True)
         (LOG / 'COLCON_IGNORE').touch()
-        for stale in result_files(BUILD):
-            stale.unlink()
-        order = sorted(self.names, key=lambda name: -self.seconds.get(name, 1e9))
-        with ThreadPoolExecutor(self.jobs) as pool:
-            summaries = list(pool.map(self.test, order))
-        SECONDS_FILE.write_text(json.dumps(self.seconds))
-        return sum(summaries[1:], summaries[0])
+        self.say(f'{" ".join(self.names)} ...')
+        with ThreadPoolExecutor(self.lanes) as pool:
+            return sum(pool.map(self.test_lane, LANES), Summary())
 
 
 def main():
@@ -95,7 +114,7 @@ def main():
     parser = argparse.ArgumentParser(description='Run every test, and add up the results.')
     parser.add_argument('packages', nargs='*', help='only these packages (default: everything)')
     parser.add_argument('--tools', action='store_true', help="the tools' own tests")
-    parser.add_argument('--jobs', type=int, default=1, help='packages at a time (default: 1)')
+    parser.add_argument('--lanes', type=int, choices=(1, 2), default=2, help='how many at a time')
     parser.add_argument('--pytest-args', nargs=argparse.REMAINDER, default=[],
                         help='all that follows is for pytest, such as: -k NAME -x')
     arguments = parser.parse_args()
@@ -104,7 +123,7 @@ def main():
         parser.error(f'no such package: {" ".join(sorted(unknown))}')
     names = arguments.packages + [TOOLS] * arguments.tools or [*packages(), TOOLS]
     with locked('test'):
-        summary = Run(names, arguments.pytest_args, max(1, arguments.jobs)).run()
+        summary = Run(names, arguments.pytest_args, arguments.lanes).run()
     print(summary.report())
     return summary.status()
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """
-Add up the JUnit results below a folder: each failed test with its message, then one closing line.
+Add up the JUnit results below folders: each failed test with its message, then one closing line.
 
-    python tools/test_summary.py [FOLDER]
+    python tools/test_summary.py [FOLDER ...]
 
 The closing line is ``N passed, N failed, N skipped``. A result file that cannot be read, or that a
 test run left before it ended, counts as a failure. The exit status is 0 when nothing failed and at
@@ -89,10 +89,11 @@ def summarize(folder, package='*'):
 
 def main():
     """Run from the command line; return the exit status."""
-    if len(sys.argv) > 2 or sys.argv[1:] in (['-h'], ['--help']):
+    if {'-h', '--help'} & set(sys.argv[1:]):
         print(__doc__)
         return 2
-    summary = summarize(sys.argv[1] if len(sys.argv) == 2 else 'build')
+    folders = sys.argv[1:] or ['build', 'build/graph']
+    summary = sum((summarize(folder) for folder in folders), Summary())
     print(summary.report())
     return summary.status()
 
