@@ -12,18 +12,25 @@ from dataclasses import dataclass
 import math
 
 import numpy as np
-from oomwoo_clean.dock_fit import Beams, into_dock, LEFT, Outline, refine, RIGHT
+from oomwoo_clean.dock_fit import Beams, into_dock, LEFT, Noise, Outline, refine, RIGHT, score, slide
 from oomwoo_localization.dock import dock_shape as shape_of
 from oomwoo_localization.frames import compose, inverse, wrap_angle
 from oomwoo_localization.scans import scan_points
 from oomwoo_localization.settings import setting
 
-_KEPT = 5                                 # hypotheses that are refined
+_CAST_KEPT, _KEPT = 30, 4                 # hypotheses that are looked at closely, and refined
 _APART_M, _APART_RAD = 0.08, math.radians(10.0)
 _GRID_M, _GRID_RAD = 0.04, math.radians(5.0)
 _ON_OUTLINE_M = 0.06
-_YAWS = np.radians(np.arange(-40.0, 41.0, 10.0))
+# Seen from how far off its axis the beacon may be, and how far it may be behind the return in its
+# direction: from well off the axis a side panel hides the back from the scanner.
+_OFF_AXIS = np.radians(np.array([
+    -40.0, -30.0, -20.0, -10.0, 0.0, 10.0, 20.0, 30.0, 40.0, -40.0, -30.0, 30.0, 40.0, -40.0,
+    40.0]))
+_BEHIND_M = np.repeat([0.0, 0.12, 0.25], [9, 4, 2])
 _EDGE_JUMP_M = 0.10
+_WEAK_M = 0.01                            # along the axis; a better one comes from the ends
+_LIGHT_SIZE_M = 0.02
 _PAIR_SLACK_M = 0.05
 
 
@@ -102,10 +109,11 @@ class DockDetector:
         if not len(hypotheses):
             self.reason = 'nothing like a dock where it should be'
             return None
-        best = self._most_supported(hypotheses, beams)
-        fits = refine(self._outline, best, self._near(beams, best), self.settings.range_sigma_m,
-                      self.settings.face_sigma_m)
-        return self._best_fix(fits, beacon, hint)
+        best = self._most_likely(hypotheses, beams)
+        beams = self._near(beams, best)
+        fits = refine(self._outline, best, beams,
+                      Noise(self.settings.range_sigma_m, self.settings.face_sigma_m))
+        return self._best_fix(fits, beams, beacon, hint)
 
     def _beams(self, scan, base_from_scan):
         """Return the returns of a scan within reach, as :class:`Beams`."""
@@ -136,15 +144,16 @@ class DockDetector:
         return np.asarray(pose, dtype=float) + grid
 
     def _towards(self, beams, beacon):
-        """Return poses whose beacon is at one of the returns in its direction."""
+        """Return poses whose beacon is at one of the returns in its direction, or behind it."""
         receivers = np.array([self.robot.dock_receivers.x, 0.0])
         away = beams.points - receivers
         bearing = np.arctan2(away[:, 1], away[:, 0])
         window = max(2.5 * beacon.sigma_rad, math.radians(4.0))
         back = np.flatnonzero(np.abs(wrap_angle(bearing - beacon.bearing_rad)) < window)
         back = back[::max(1, len(back) // 14)]
-        yaw = (bearing[back, None] + math.pi + _YAWS).ravel()
-        at = np.repeat(beams.points[back], len(_YAWS), axis=0)
+        yaw = (bearing[back, None] + math.pi + _OFF_AXIS).ravel()
+        at = (beams.points[back, None] + _BEHIND_M[:, None] * (
+            away[back] / np.hypot(*away[back].T)[:, None])[:, None]).reshape(-1, 2)
         out = np.stack([np.cos(yaw), np.sin(yaw)], axis=1)
         return np.column_stack([at + self.shape.depth * out, wrap_angle(yaw)])
 
@@ -165,52 +174,45 @@ class DockDetector:
     # -- 2. the fit ---------------------------------------------------------------------------
 
     def _near(self, beams, poses):
-        """Return the beams that may end on a dock at one of the poses (K, 3)."""
-        reach = self._outline.size + 0.3
-        away = beams.points[None] - poses[:, None, :2]
+        """Return the beams that may end on a dock at one of the poses (K, 3), or pass through."""
+        reach = self._outline.size + 0.1
         ahead = poses[:, None, :2] - beams.origin
-        # Those near to it, and those that pass by: through it, if it is not there.
         side = np.abs(ahead[..., 0] * beams.rays[:, 1] - ahead[..., 1] * beams.rays[:, 0])
-        through = (side < reach) & ((ahead * beams.rays).sum(axis=-1) > 0.0)
-        return beams.some(((away ** 2).sum(axis=-1) < reach ** 2).any(axis=0)
-                          | through.any(axis=0))
+        along = (ahead * beams.rays).sum(axis=-1)
+        near = (side < reach) & (along > -reach) & (beams.ranges > along - reach)
+        return beams.some(near.any(axis=0))
 
-    def _most_supported(self, poses, beams):
-        """Return those poses on whose outlines most returns lie, no two much alike."""
+    def _most_likely(self, poses, beams):
+        """Return the few hypotheses that explain most returns best, no two much alike."""
         middle = poses[:, :2].mean(axis=0)
         reach = np.hypot(*(poses[:, :2] - middle).T).max() + self._outline.size + _ON_OUTLINE_M
         near = np.hypot(*(beams.points - middle).T) < reach
-        off = self._outline.distance(into_dock(poses, beams.points[near])) / _ON_OUTLINE_M
+        off = self._outline.distance(*into_dock(poses, beams.points[near])) / _ON_OUTLINE_M
         support = np.maximum(1.0 - off ** 2, 0.0).sum(axis=1)
-        kept = []
-        for number in np.argsort(-support):
-            if len(kept) == _KEPT:
-                break
-            pose = poses[number]
-            if all(np.hypot(*(pose - other)[:2]) > _APART_M
-                   or abs(wrap_angle(pose[2] - other[2])) > _APART_RAD for other in kept):
-                kept.append(pose)
-        return np.array(kept)
+        poses = _thinned(poses[np.argsort(-support)], _CAST_KEPT, _APART_M / 2, _APART_RAD)
+        scores = score(self._outline, poses, self._near(beams, poses), _ON_OUTLINE_M)
+        return _thinned(poses[np.argsort(-scores)], _KEPT, _APART_M, _APART_RAD)
 
     # -- 3. what cannot be it -----------------------------------------------------------------
 
-    def _best_fix(self, fits, beacon, hint):
-        """Return the fix of the best fit that may be the dock."""
-        score = fits.agrees.sum(axis=1) - 2.0 * fits.beyond.sum(axis=1)
-        refused = None
-        for number in np.argsort(-score):
-            fix, why = self._fix(fits, number, beacon, hint)
-            if not why:
-                self.reason = ''
-                return fix
-            refused = refused or why
-        self.reason = refused
-        return None
+    def _best_fix(self, fits, beams, beacon, hint):
+        """Return the fix of the most likely fit, if it may be the dock."""
+        poses = fits.poses.copy()
+        likely = fits.evidence()
+        for number, pose in enumerate(poses):
+            if beacon is not None:
+                likely[number] -= (self._beacon_sigmas(pose, beacon) ** 2) / 2.0
+            if hint is not None:
+                likely[number] -= sum(off ** 2 for off in _hint_sigmas(pose, hint)) / 2.0
+        order = np.argsort(-likely)
+        fix, self.reason = self._fix(fits, order[0], beams, beacon, hint)
+        return fix
 
-    def _fix(self, fits, number, beacon, hint):
-        """Return one fit's :class:`DockFix`, and why it cannot be the dock, '' when it can."""
+    def _fix(self, fits, number, beams, beacon, hint):
+        """Return one fit's :class:`DockFix`, or None and why it cannot be the dock."""
         settings = self.settings
-        pose, agrees, part = fits.poses[number], fits.agrees[number], fits.part[number]
+        pose, agrees = fits.poses[number].copy(), fits.agrees[number]
+        part = self._outline.part[fits.face[number]]
         inliers, beyond = int(agrees.sum()), int(fits.beyond[number].sum())
         if inliers < settings.fewest_returns:
             return None, f'only {inliers} returns lie on the dock'
@@ -218,46 +220,72 @@ class DockDetector:
             return None, f'{beyond} beams pass through where the dock would be'
         if inliers < settings.least_visible * fits.hit[number].sum():
             return None, 'too much stands before the dock'
-        sides = sum(
-            int((agrees & (part == side)).sum()) >= settings.side_returns
-            for side in (LEFT, RIGHT))
-        covariance = _covariance(fits.information[number], pose[2])
+        freedom = max(inliers - 3, 1)
+        if fits.square[number] > freedom + 4.0 * math.sqrt(2.0 * freedom) + 3.0:
+            return None, 'it does not have the shape of the dock'
+        on_side = [int((agrees & (part == side)).sum()) for side in (LEFT, RIGHT)]
+        sides = sum(count >= settings.side_returns for count in on_side)
+        if not (sides or min(on_side)):
+            return None, 'a back alone is a wall as well'
+        information = fits.information[number].copy()
+        if math.sqrt(np.linalg.inv(information + 1e-3 * np.eye(3))[0, 0]) > _WEAK_M:
+            shift, sigma = slide(self._outline, pose, beams)
+            pose[:2] += shift * np.array([math.cos(pose[2]), math.sin(pose[2])])
+            information[0, 0] += 1.0 / sigma ** 2
+        covariance = _covariance(information, pose[2])
         if math.sqrt(covariance[0, 0] + covariance[1, 1]) > settings.worst_sigma_m:
             return None, 'too little of the dock is seen'
         off = math.nan
         decided = sides == 2
         if beacon is not None:
             off = self._beacon_error(pose, beacon)
-            if abs(off) > settings.beacon_gate_sigmas * beacon.sigma_rad:
+            if abs(self._beacon_sigmas(pose, beacon)) > settings.beacon_gate_sigmas:
                 return None, (
                     f'its beacon would be {math.degrees(abs(off)):.0f} degrees from where the '
                     'receivers see it')
             decided = decided or beacon.both
         if hint is not None:
-            why = self._off_hint(pose, hint)
-            if why:
-                return None, why
+            if max(_hint_sigmas(pose, hint)) > settings.hint_gate_sigmas:
+                return None, 'it is not where the hint says'
             decided = decided or hint[1] <= settings.decisive_hint_m
         if not decided:
             return None, 'only one side of the bay is seen, which a corner looks like as well'
-        return DockFix(
-            pose, covariance, inliers, sides, off, float(fits.rms[number])), ''
+        return DockFix(pose, covariance, inliers, sides, off,
+                       math.sqrt(float(fits.square[number]) / inliers)), ''
+
+    def _beacon_from_receivers(self, pose):
+        """Return the (x, y) of a dock's beacon from the receivers, along base_footprint's axes."""
+        return (pose[0] - self.shape.depth * math.cos(pose[2]) - self.robot.dock_receivers.x,
+                pose[1] - self.shape.depth * math.sin(pose[2]))
 
     def _beacon_error(self, pose, beacon):
         """Return how far the beacon of a dock is from where it was seen, radians."""
-        x = pose[0] - self.shape.depth * math.cos(pose[2]) - self.robot.dock_receivers.x
-        y = pose[1] - self.shape.depth * math.sin(pose[2])
+        x, y = self._beacon_from_receivers(pose)
         return float(wrap_angle(math.atan2(y, x) - beacon.bearing_rad))
 
-    def _off_hint(self, pose, hint):
-        """Return why a pose is not that of a hint, '' when it is."""
-        (x, y, yaw), sigma_m, sigma_rad = hint
-        gate = self.settings.hint_gate_sigmas
-        off_m, off_rad = math.hypot(pose[0] - x, pose[1] - y), abs(wrap_angle(pose[2] - yaw))
-        if off_m > gate * sigma_m or off_rad > gate * sigma_rad:
-            return (f'it is {off_m * 100:.0f} cm and {math.degrees(off_rad):.0f} degrees from '
-                    'where the dock should be')
-        return ''
+    def _beacon_sigmas(self, pose, beacon):
+        """Return the same in sigmas; the nearer, the vaguer: neither light is a point."""
+        near = _LIGHT_SIZE_M / max(math.hypot(*self._beacon_from_receivers(pose)), 1e-3)
+        return self._beacon_error(pose, beacon) / math.hypot(beacon.sigma_rad, near)
+
+
+def _hint_sigmas(pose, hint):
+    """Return how far a pose is from that of a hint in position and in yaw, in its sigmas."""
+    (x, y, yaw), sigma_m, sigma_rad = hint
+    return (math.hypot(pose[0] - x, pose[1] - y) / sigma_m,
+            abs(wrap_angle(pose[2] - yaw)) / sigma_rad)
+
+
+def _thinned(poses, count, apart_m, apart_rad):
+    """Return the first ``count`` of poses (K, 3) that are not much like one before them."""
+    kept = []
+    while len(poses) and len(kept) < count:
+        first = poses[0]
+        kept.append(first)
+        off = np.abs(poses - first)
+        poses = poses[(np.hypot(off[:, 0], off[:, 1]) > apart_m)
+                      | (np.abs(wrap_angle(off[:, 2])) > apart_rad)]
+    return np.array(kept)
 
 
 def _covariance(information, yaw):

@@ -12,15 +12,25 @@ Poses ``(x, y, yaw)`` are of the dock frame (origin in the middle of the mouth, 
 in base_footprint.
 """
 from dataclasses import dataclass
+import math
 
 import numpy as np
 from oomwoo_localization.frames import wrap_angle
 
 RIGHT, BACK, LEFT = 0, 1, 2               # parts of the dock
+# Natural logarithms: a range known to a cm against anywhere in 5 m; what goes through a dock as a
+# rule does not; something in the way happens.
+_AGREE_NATS, _BEYOND_NATS, _HELD_UP_NATS = 5.3, 4.6, 1.0
+_SHIFTS_M = np.linspace(-0.12, 0.12, 49)
+_SLIDE_SLACK_M = 0.03
+_FRONTAL = 0.5                            # sine of the least angle at which a front is looked for
 _PARALLEL = 1e-9
 _GATES_M = (0.10, 0.07, 0.05, 0.035)      # trimming of the first iterations, nearest face
 _CAST_GATES_M = (0.035, 0.0, 0.0, 0.0)    # then with ray casting; 0: by the noise alone
 _GATE_SIGMAS = 3.5
+_FRONT_REACH_M = 0.02                     # a point this near to the front of a panel is on it
+_SAME_M, _SAME_RAD = 0.015, 0.05
+_MOST_CAST = 4
 _PRIOR = np.diag([1.0, 1.0, 1.0]) * 1e-3  # of information: keeps what nothing was seen of
 
 
@@ -31,59 +41,87 @@ class Outline:
         """Take a :class:`~oomwoo_localization.dock.DockShape`."""
         inner, outer, depth = shape.width / 2, shape.width / 2 + shape.panel, shape.depth
         end = -depth - shape.back
-        # axis that is fixed (0: x, 1: y), its value, from, to, sign of the normal, part
+        # fixed axis (0: x, 1: y), its value, from, to, sign of the normal, part, front face
         faces = (
-            (0, 0.0, inner, outer, 1, LEFT), (0, 0.0, -outer, -inner, 1, RIGHT),
-            (1, inner, -depth, 0.0, -1, LEFT), (1, -inner, -depth, 0.0, 1, RIGHT),
-            (0, -depth, -inner, inner, 1, BACK),
-            (1, outer, end, 0.0, 1, LEFT), (1, -outer, end, 0.0, -1, RIGHT))
-        axis, value, low, high, normal, part = (np.array(column) for column in zip(*faces))
-        self.axis, self.part, self.normal = axis, part, normal
-        self.value, self.low, self.high = value, low, high
+            (0, 0.0, inner, outer, 1, LEFT, True), (0, 0.0, -outer, -inner, 1, RIGHT, True),
+            (0, -depth, -inner, inner, 1, BACK, False),
+            (1, inner, -depth, 0.0, -1, LEFT, False), (1, -inner, -depth, 0.0, 1, RIGHT, False),
+            (1, outer, end, 0.0, 1, LEFT, False), (1, -outer, end, 0.0, -1, RIGHT, False))
+        axis, value, low, high, normal, part, front = (np.array(row) for row in zip(*faces))
+        self.value, self.low, self.high, self.normal = value, low, high, normal
+        self.part, self.front, self.upright = part, front, axis == 0
+        count = int(self.upright.sum())
+        self._of_axis = ((slice(0, count), 0), (slice(count, None), 1))
+        self.panel = shape.panel
         self.size = float(np.hypot(outer, depth))
 
     def cast(self, origin, rays):
         """
-        Cast rays from ``origin`` (K, 2) along unit ``rays`` (K, N, 2), in the dock frame.
+        Cast rays from ``origin`` (x, y) each (K, 1) along the unit ``rays`` (x, y) each (K, N).
 
         Returns ``(ranges, faces)``, both (K, N): metres to the first face, infinite without one,
         and its number.
         """
-        along, across = self.axis, 1 - self.axis
-        towards = rays[:, :, along]                                   # (K, N, faces)
-        with np.errstate(divide='ignore', invalid='ignore'):
-            away = (self.value - origin[:, None, along]) / towards
-            where = origin[:, None, across] + away * rays[:, :, across]
-        hit = ((away > 0.0) & (towards * self.normal < -_PARALLEL)
-               & (where >= self.low) & (where <= self.high))
-        away = np.where(hit, away, np.inf)
-        faces = away.argmin(axis=2)
-        return np.take_along_axis(away, faces[:, :, None], axis=2)[:, :, 0], faces
+        away = np.empty((len(self.value), *rays[0].shape))
+        for faces, axis in self._of_axis:
+            value, low, high, normal = (
+                row[faces, None, None]
+                for row in (self.value, self.low, self.high, self.normal))
+            with np.errstate(divide='ignore', invalid='ignore'):
+                reach = (value - origin[axis]) / rays[axis]
+                where = origin[1 - axis] + reach * rays[1 - axis]
+            hit = ((rays[axis] * normal < -_PARALLEL) & (reach > 0.0)
+                   & (where >= low) & (where <= high))
+            away[faces] = np.where(hit, reach, np.inf)
+        return away.min(axis=0), away.argmin(axis=0)
 
     def nearest(self, points, rays):
-        """Return the number (K, N) of the face nearest to each point that the ray could see."""
-        along, across = self.axis, 1 - self.axis
-        off = np.abs(points[:, :, along] - self.value)
-        where = points[:, :, across]
-        beside = np.maximum(np.maximum(self.low - where, where - self.high), 0.0)
-        hidden = rays[:, :, along] * self.normal >= 0.0
-        return (np.hypot(off, beside) + hidden).argmin(axis=2)
+        """
+        Return which face each point is nearest to that its ray could see, and how far from it.
 
-    def distance(self, points):
-        """Return (...,) metres from points (..., 2) of the dock frame to the outline."""
-        x, y = points[..., 0], np.abs(points[..., 1])
-        inner, outer, depth = self.value[2], self.value[5], -self.value[4]
-        deep = np.maximum(np.maximum(-depth - x, x), 0.0)     # beyond the ends of the inner side
-        side = np.hypot(y - inner, deep)
-        front = np.hypot(x, np.maximum(np.maximum(inner - y, y - outer), 0.0))
-        back = np.hypot(x + depth, np.maximum(y - inner, 0.0))
-        outside = np.hypot(y - outer, np.maximum(np.maximum(self.low[5] - x, x), 0.0))
-        return np.minimum(np.minimum(side, front), np.minimum(back, outside))
+        ``points`` and ``rays`` are (x, y), each (K, N); so is what is returned.
+        """
+        off = np.empty((len(self.value), *rays[0].shape))
+        for faces, axis in self._of_axis:
+            value, low, high, normal = (
+                row[faces, None, None]
+                for row in (self.value, self.low, self.high, self.normal))
+            along = points[1 - axis]
+            beside = np.maximum(np.maximum(low - along, along - high), 0.0)
+            off[faces] = (np.abs(points[axis] - value) + beside
+                          + (rays[axis] * normal >= 0.0))
+        return off.argmin(axis=0), off.min(axis=0)
+
+    def on_front(self, points, rays):
+        """Return a mask (K, N) of points at the front of a panel, and the number of that face."""
+        x, y = points
+        low, high = self.low[0] - _FRONT_REACH_M, self.high[0] + _FRONT_REACH_M
+        beside = np.abs(y)
+        at = (np.abs(x) < _FRONT_REACH_M) & (beside > low) & (beside < high) & (rays[0] < -_FRONTAL)
+        return at, (y < 0.0).astype(int)
+
+    def distance(self, x, y):
+        """Return (K, N) metres from points of the dock frame to the outline."""
+        y = np.abs(y)
+        outer, inner, depth = self.value[5], self.value[3], -self.value[2]
+        out = np.maximum(x, 0.0)
+        deep = np.maximum(np.maximum(-depth - x, out), 0.0)     # beyond the ends of the inner side
+        square = (y - inner) ** 2 + deep ** 2
+        wide = np.maximum(np.maximum(inner - y, y - outer), 0.0)
+        np.minimum(square, x ** 2 + wide ** 2, out=square)
+        np.minimum(square, (x + depth) ** 2 + np.maximum(y - inner, 0.0) ** 2, out=square)
+        end = np.maximum(np.maximum(self.low[5] - x, out), 0.0)
+        np.minimum(square, (y - outer) ** 2 + end ** 2, out=square)
+        return np.sqrt(square)
 
 
 @dataclass(frozen=True)
 class Beams:
-    """Returns in base_footprint: ``points`` (N, 2), from ``origin`` (2,), ``rays`` (N, 2) unit."""
+    """
+    Returns in base_footprint.
+
+    ``points`` (N, 2) seen from ``origin`` (2,) along unit ``rays`` (N, 2) at ``ranges`` (N,).
+    """
 
     points: np.ndarray
     origin: np.ndarray
@@ -96,85 +134,187 @@ class Beams:
 
 
 @dataclass(frozen=True)
+class Noise:
+    """One sigma of a range and of where a face is against the outline, metres."""
+
+    range_m: float
+    face_m: float
+
+
+@dataclass(frozen=True)
 class Fits:
     """
     K refined hypotheses.
 
     ``poses`` (K, 3); ``information`` (K, 3, 3) of x, y, yaw in the *dock* frame; for each beam
-    (K, N): ``hit`` tells that it ought to end on the dock, ``part`` on which part, ``agrees`` that
-    it does so, ``beyond`` that it went on through where the dock should be; ``rms`` (K,) of the
-    residuals over their sigma.
+    (K, N): ``hit`` tells that it ought to end on the dock, ``face`` on which face, ``agrees`` that
+    it does so, ``beyond`` that it went on through where the dock should be; ``square`` (K,) sum of
+    the squared residuals over their sigmas of those that agree.
     """
 
     poses: np.ndarray
     information: np.ndarray
     hit: np.ndarray
-    part: np.ndarray
+    face: np.ndarray
     agrees: np.ndarray
     beyond: np.ndarray
-    rms: np.ndarray
+    square: np.ndarray
+
+    def evidence(self):
+        """
+        Return the log-likelihoods (K,) over those of beams that end anywhere.
+
+        A beam that agrees is likelier by what its range being known to its noise is worth; one
+        that passes through the dock, or is held up before it, is less likely.
+        """
+        agree, beyond = self.agrees.sum(axis=1), self.beyond.sum(axis=1)
+        held_up = self.hit.sum(axis=1) - agree - beyond
+        return (_AGREE_NATS * agree - self.square / 2.0 - _BEYOND_NATS * beyond
+                - _HELD_UP_NATS * held_up)
 
 
 def into_dock(poses, points):
-    """Return points (N, 2) of base_footprint in each of K dock frames, (K, N, 2)."""
-    c, s = np.cos(poses[:, 2])[:, None], np.sin(poses[:, 2])[:, None]
-    x = points[None, :, 0] - poses[:, 0, None]
-    y = points[None, :, 1] - poses[:, 1, None]
-    return np.stack([c * x + s * y, c * y - s * x], axis=-1)
+    """Return points (N, 2) of base_footprint in each of K dock frames: x and y, each (K, N)."""
+    return turned(poses, points[None] - poses[:, None, :2])
 
 
 def turned(poses, rays):
-    """Return directions (N, 2) of base_footprint in each of K dock frames, (K, N, 2)."""
+    """Return directions (N, 2) or (K, N, 2) in each of K dock frames: x and y, each (K, N)."""
     c, s = np.cos(poses[:, 2])[:, None], np.sin(poses[:, 2])[:, None]
-    return np.stack([c * rays[:, 0] + s * rays[:, 1], c * rays[:, 1] - s * rays[:, 0]], axis=-1)
+    return c * rays[..., 0] + s * rays[..., 1], c * rays[..., 1] - s * rays[..., 0]
 
 
-def refine(outline, poses, beams, range_sigma, face_sigma):
+def score(outline, poses, beams, slack_m):
     """
-    Refine K dock poses (K, 3) on the beams; returns :class:`Fits`.
+    Return how well K rough poses explain the beams: those that end where they ought to, (K,).
 
-    ``range_sigma`` is the noise of a range and ``face_sigma`` how far a face may be from where
-    the outline has it, metres.
+    Counted against them is twice what passes through the dock; the slack is for rough poses.
     """
+    view = _View(outline, poses, beams, Noise(slack_m, slack_m))
+    expected, faces, hit, _ = view.cast()
+    off, _ = view.residual(faces)
+    agrees = hit & (np.abs(off) < slack_m)
+    beyond = hit & ~agrees & (beams.ranges > expected + 2.0 * slack_m)
+    return agrees.sum(axis=1) - 2.0 * beyond.sum(axis=1)
+
+
+def refine(outline, poses, beams, noise):
+    """Refine K dock poses (K, 3) on the :class:`Beams`; returns :class:`Fits`."""
     poses = np.array(poses, dtype=float)
     for gate in _GATES_M:
-        points, rays = into_dock(poses, beams.points), turned(poses, beams.rays)
-        faces = outline.nearest(points, rays)
-        near = outline.distance(points) < gate
-        step, _, _ = _step(outline, points, rays, faces, near, gate, range_sigma, face_sigma)
-        poses = _moved(poses, step)
+        view = _View(outline, poses, beams, noise)
+        faces, off = outline.nearest(view.points, view.rays)
+        poses = _moved(poses, view.step(faces, off < gate, gate)[0])
+    poses = _distinct(poses, (off < gate).sum(axis=1))
     for gate in _CAST_GATES_M:
-        points, rays = into_dock(poses, beams.points), turned(poses, beams.rays)
-        origin = into_dock(poses, beams.origin[None])[:, 0]
-        expected, faces = outline.cast(origin, rays)
-        step, information, used = _step(
-            outline, points, rays, faces, np.isfinite(expected), gate, range_sigma, face_sigma)
+        view = _View(outline, poses, beams, noise)
+        _, faces, hit, _ = view.cast()
+        step, information = view.step(faces, hit, gate)
         poses = _moved(poses, step)
-    return _judge(outline, poses, information, beams, range_sigma, face_sigma)
+    view = _View(outline, poses, beams, noise)
+    expected, faces, hit, residual = view.cast()
+    agrees = hit & (np.abs(residual) < _GATE_SIGMAS)
+    beyond = hit & ~agrees & (
+        beams.ranges > expected + _GATE_SIGMAS * noise.range_m + 2.0 * noise.face_m)
+    square = np.where(agrees, residual ** 2, 0.0).sum(axis=1)
+    return Fits(poses, information, hit, faces, agrees, beyond, square)
 
 
-def _step(outline, points, rays, faces, hit, gate, range_sigma, face_sigma):
-    """Return the Gauss-Newton step (K, 3) in the dock frame, its information, which were used."""
-    residual, sigma = _residuals(outline, points, rays, faces, range_sigma, face_sigma)
-    used = hit & (np.abs(residual) < np.maximum(gate, _GATE_SIGMAS * sigma))
-    upright = outline.axis[faces] == 0
-    slopes = np.stack([
-        np.where(upright, -1.0, 0.0), np.where(upright, 0.0, -1.0),
-        np.where(upright, points[..., 1], -points[..., 0])], axis=-1)
-    weight = np.where(used, 1.0 / sigma ** 2, 0.0)
-    information = np.einsum('kni,kn,knj->kij', slopes, weight, slopes)
-    gradient = np.einsum('kni,kn->ki', slopes, weight * residual)
-    step = np.linalg.solve(information + _PRIOR, -gradient[..., None])[..., 0]
-    return np.clip(step, -0.1, 0.1), information, used
+def slide(outline, pose, beams):
+    """
+    Find where a dock is along its own axis by which beams end on it and which pass it by.
+
+    From the side no face is seen that looks along the axis; the ends of the side tell. Returns
+    the shift along x of the dock frame and its sigma, metres.
+    """
+    poses = np.column_stack([
+        pose[0] + math.cos(pose[2]) * _SHIFTS_M, pose[1] + math.sin(pose[2]) * _SHIFTS_M,
+        np.full(len(_SHIFTS_M), pose[2])])
+    scores = score(outline, poses, beams, _SLIDE_SLACK_M)
+    best = np.flatnonzero(scores == scores.max())
+    low, high = _SHIFTS_M[best[[0, -1]]]
+    step = _SHIFTS_M[1] - _SHIFTS_M[0]
+    return (low + high) / 2, (high - low + 2.0 * step) / math.sqrt(12.0)
 
 
-def _residuals(outline, points, rays, faces, range_sigma, face_sigma):
-    """Return the distances (K, N) of points from their faces, and the sigmas of these."""
-    axis = outline.axis[faces]
-    upright = axis == 0
-    residual = np.where(upright, points[..., 0], points[..., 1]) - outline.value[faces]
-    incidence = np.where(upright, rays[..., 0], rays[..., 1])
-    return residual, np.sqrt((range_sigma * incidence) ** 2 + face_sigma ** 2)
+class _View:
+    """The beams as seen from K dock frames."""
+
+    def __init__(self, outline, poses, beams, noise):
+        self.outline, self.noise = outline, noise
+        self.points, self.rays = into_dock(poses, beams.points), turned(poses, beams.rays)
+        self.origin = into_dock(poses, beams.origin[None])
+
+    def cast(self):
+        """
+        Return what each beam ought to do, each (K, N).
+
+        ``(expected range, face, whether it ought to hit one, residual over its sigma)``. What
+        lands on the narrow front of a panel is taken for that also where the ray just misses it:
+        between two beams there is room for a panel.
+        """
+        expected, faces = self.outline.cast(self.origin, self.rays)
+        hit = np.isfinite(expected)
+        residual = self._scaled(faces)
+        front, panel = self.outline.on_front(self.points, self.rays)
+        front &= ~(hit & (np.abs(residual) < _GATE_SIGMAS))
+        if front.any():
+            faces, hit = np.where(front, panel, faces), hit | front
+            residual = self._scaled(faces)
+        return expected, faces, hit, residual
+
+    def residual(self, faces):
+        """Return the distances (K, N) of the points from their faces, and the sigmas of these."""
+        upright = self.outline.upright[faces]
+        off = np.where(upright, *self.points) - self.outline.value[faces]
+        incidence = np.where(upright, *self.rays)
+        return off, np.sqrt((self.noise.range_m * incidence) ** 2 + self.noise.face_m ** 2)
+
+    def _scaled(self, faces):
+        off, sigma = self.residual(faces)
+        return off / sigma
+
+    def step(self, faces, hit, gate):
+        """
+        Return the Gauss-Newton step (K, 3) in the dock frame, and its information (K, 3, 3).
+
+        A point on a face is at its distance from it; one on the front of a panel besides
+        somewhere across it, evenly spread.
+        """
+        outline, (x, y) = self.outline, self.points
+        residual, sigma = self.residual(faces)
+        used = hit & (np.abs(residual) < np.maximum(gate, _GATE_SIGMAS * sigma))
+        weight = np.where(used, 1.0 / sigma ** 2, 0.0)
+        upright = outline.upright[faces]
+        frontal, sideways = np.where(upright, weight, 0.0), np.where(upright, 0.0, weight)
+        front = used & outline.front[faces]
+        spread = np.hypot(outline.panel, _FRONT_REACH_M) / np.sqrt(12.0)
+        across = np.where(front, 1.0 / spread ** 2, 0.0)
+        middle = (outline.low[faces] + outline.high[faces]) / 2
+        sideways = sideways + across
+        off_y = np.where(front, y - middle, residual)
+        information = np.zeros((len(x), 3, 3))
+        information[:, 0, 0] = frontal.sum(axis=1)
+        information[:, 1, 1] = sideways.sum(axis=1)
+        information[:, 0, 2] = information[:, 2, 0] = -(frontal * y).sum(axis=1)
+        information[:, 1, 2] = information[:, 2, 1] = (sideways * x).sum(axis=1)
+        information[:, 2, 2] = (frontal * y ** 2 + sideways * x ** 2).sum(axis=1)
+        pull_x, pull_y = frontal * residual, sideways * off_y
+        gradient = np.stack([
+            -pull_x.sum(axis=1), -pull_y.sum(axis=1), (pull_x * y - pull_y * x).sum(axis=1)], -1)
+        step = np.linalg.solve(information + _PRIOR, -gradient[..., None])[..., 0]
+        return np.clip(step, -0.1, 0.1), information
+
+
+def _distinct(poses, support):
+    """Return those poses that are not much the same as a better supported one, the best few."""
+    kept = []
+    for number in np.argsort(-support, kind='stable'):
+        off = np.abs(poses[kept] - poses[number])
+        if not ((off[:, :2].max(axis=1) < _SAME_M)
+                & (np.abs(wrap_angle(off[:, 2])) < _SAME_RAD)).any():
+            kept.append(number)
+    return poses[kept[:_MOST_CAST]]
 
 
 def _moved(poses, step):
@@ -183,17 +323,3 @@ def _moved(poses, step):
         poses[:, 0] + c * step[:, 0] - s * step[:, 1],
         poses[:, 1] + s * step[:, 0] + c * step[:, 1],
         wrap_angle(poses[:, 2] + step[:, 2])], axis=1)
-
-
-def _judge(outline, poses, information, beams, range_sigma, face_sigma):
-    points, rays = into_dock(poses, beams.points), turned(poses, beams.rays)
-    origin = into_dock(poses, beams.origin[None])[:, 0]
-    expected, faces = outline.cast(origin, rays)
-    hit = np.isfinite(expected)
-    residual, sigma = _residuals(outline, points, rays, faces, range_sigma, face_sigma)
-    agrees = hit & (np.abs(residual) < _GATE_SIGMAS * sigma)
-    too_far = _GATE_SIGMAS * range_sigma + 2.0 * face_sigma
-    beyond = hit & ~agrees & (beams.ranges > expected + too_far)
-    count = np.maximum(agrees.sum(axis=1), 1)
-    rms = np.sqrt(np.where(agrees, (residual / sigma) ** 2, 0.0).sum(axis=1) / count)
-    return Fits(poses, information, hit, outline.part[faces], agrees, beyond, rms)
