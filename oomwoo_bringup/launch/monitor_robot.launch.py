@@ -1,9 +1,14 @@
 """Watch the robot: RViz and a WebSocket for Foxglove, each where it is installed."""
-from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction
-from launch.substitutions import LaunchConfiguration
+from launch.actions import LogInfo
 from launch_ros.actions import Node
-from oomwoo_sim_support.launch_choices import find_file, installed, is_true, number
+from oomwoo_sim_support.launch_choices import (
+    described,
+    find_file,
+    given,
+    installed,
+    is_true,
+    number,
+)
 
 ARGUMENTS = (
     ('use_sim_time', 'false', 'take the time from /clock'),
@@ -21,7 +26,7 @@ NEITHER = (
 
 
 def _start(context):
-    value = {name: LaunchConfiguration(name).perform(context).strip() for name, _, _ in ARGUMENTS}
+    value = given(ARGUMENTS, context)
     sim_time = {'use_sim_time': is_true('use_sim_time', value['use_sim_time'])}
     config = find_file('rviz_config', value['rviz_config'], 'oomwoo_bringup', 'rviz', '.rviz')
     port = int(number('foxglove_port', value['foxglove_port']))
@@ -43,8 +48,4 @@ def _start(context):
 
 def generate_launch_description():
     """Declare the arguments and start what is there."""
-    return LaunchDescription([
-        *(DeclareLaunchArgument(name, default_value=default, description=text)
-          for name, default, text in ARGUMENTS),
-        OpaqueFunction(function=_start),
-    ])
+    return described(ARGUMENTS, _start)

@@ -1,8 +1,6 @@
 """Start the contour follower, enabled at once: it drives along what it finds until stopped."""
-from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, OpaqueFunction
-from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
+from oomwoo_sim_support.launch_choices import described, given
 
 ARGUMENTS = (
     ('use_sim_time', 'false', 'take the time from /clock'),
@@ -14,7 +12,7 @@ ARGUMENTS = (
 
 
 def _start(context):
-    value = {name: LaunchConfiguration(name).perform(context) for name, _, _ in ARGUMENTS}
+    value = given(ARGUMENTS, context)
     parameters = [{
         'use_sim_time': value['use_sim_time'].lower() == 'true', 'side': value['side'],
         'autostart': value['autostart'].lower() == 'true'}]
@@ -26,7 +24,4 @@ def _start(context):
 
 def generate_launch_description():
     """Return the follower with its launch arguments."""
-    return LaunchDescription([
-        *(DeclareLaunchArgument(name, default_value=default, description=text)
-          for name, default, text in ARGUMENTS),
-        OpaqueFunction(function=_start)])
+    return described(ARGUMENTS, _start)

@@ -1,13 +1,12 @@
 """Edge cleaning in one launch: world, map, localizer, navigator, follower, manager, recorder."""
 from pathlib import Path
 
-from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, OpaqueFunction
+from launch.actions import IncludeLaunchDescription
 from launch.launch_description_sources import PythonLaunchDescriptionSource
-from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.substitutions import FindPackageShare
 from oomwoo_sim_support.generate import map_file_for
+from oomwoo_sim_support.launch_choices import described, given
 from oomwoo_sim_support.layout import load_layout
 
 ARGUMENTS = (
@@ -36,7 +35,7 @@ NAVIGATION = ('x_pose', 'y_pose', 'yaw', 'use_sim_time', 'nav', 'localizer')
 
 
 def _start(context):
-    value = {name: LaunchConfiguration(name).perform(context) for name, _, _ in ARGUMENTS}
+    value = given(ARGUMENTS, context)
     chosen_map = value['map'] or str(map_file_for(value['world'], value['output_dir']))
     # Whoever puts the robot down knows where; from then on the localizer has to.
     for name, at in zip(('x_pose', 'y_pose', 'yaw'), load_layout(value['world']).start):
@@ -64,8 +63,4 @@ def _start(context):
 
 def generate_launch_description():
     """Declare the arguments and start everything."""
-    return LaunchDescription([
-        *(DeclareLaunchArgument(name, default_value=default, description=text)
-          for name, default, text in ARGUMENTS),
-        OpaqueFunction(function=_start),
-    ])
+    return described(ARGUMENTS, _start)

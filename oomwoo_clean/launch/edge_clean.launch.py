@@ -1,16 +1,9 @@
 """Clean every edge once: contour follower and edge manager, which sends it from edge to edge."""
-from launch import LaunchDescription
-from launch.actions import (
-    DeclareLaunchArgument,
-    EmitEvent,
-    LogInfo,
-    OpaqueFunction,
-    RegisterEventHandler,
-)
+from launch.actions import EmitEvent, LogInfo, RegisterEventHandler
 from launch.event_handlers import OnProcessExit
 from launch.events import Shutdown
-from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
+from oomwoo_sim_support.launch_choices import described, given
 
 ARGUMENTS = (
     ('use_sim_time', 'true', 'take the time from /clock'),
@@ -30,7 +23,7 @@ RESPAWN_DELAY_S = 1.0
 
 
 def _start(context):
-    value = {name: LaunchConfiguration(name).perform(context).strip() for name, _, _ in ARGUMENTS}
+    value = given(ARGUMENTS, context)
     common = {'use_sim_time': value['use_sim_time'].lower() == 'true', 'side': value['side']}
     more = [value['params_file']] if value['params_file'] else []
     follower = Node(
@@ -59,7 +52,4 @@ def _manager_ended(event, context):
 
 def generate_launch_description():
     """Return follower and manager with their launch arguments."""
-    return LaunchDescription([
-        *(DeclareLaunchArgument(name, default_value=default, description=text)
-          for name, default, text in ARGUMENTS),
-        OpaqueFunction(function=_start)])
+    return described(ARGUMENTS, _start)

@@ -1,9 +1,15 @@
 """Map, localizer and navigator: ``/map``, ``map -> odom`` and ``/navigate_to_pose``."""
-from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction
-from launch.substitutions import LaunchConfiguration
+from launch.actions import LogInfo
 from launch_ros.actions import Node
-from oomwoo_sim_support.launch_choices import choose, find_file, is_true, LaunchError, number
+from oomwoo_sim_support.launch_choices import (
+    choose,
+    described,
+    find_file,
+    given,
+    is_true,
+    LaunchError,
+    number,
+)
 
 ARGUMENTS = (
     ('x_pose', '', 'start in the map [m]; all three empty: told later on /initialpose'),
@@ -32,7 +38,7 @@ SAYS = {
 
 
 def _start(context):
-    value = {name: LaunchConfiguration(name).perform(context).strip() for name, _, _ in ARGUMENTS}
+    value = given(ARGUMENTS, context)
     start = {
         name: number(name, value[name]) for name in ('x_pose', 'y_pose', 'yaw') if value[name]}
     sim_time = {'use_sim_time': is_true('use_sim_time', value['use_sim_time'])}
@@ -89,8 +95,4 @@ def _nav2(map_file, sim_time):
 
 def generate_launch_description():
     """Declare the arguments and start what they ask for."""
-    return LaunchDescription([
-        *(DeclareLaunchArgument(name, default_value=default, description=text)
-          for name, default, text in ARGUMENTS),
-        OpaqueFunction(function=_start),
-    ])
+    return described(ARGUMENTS, _start)

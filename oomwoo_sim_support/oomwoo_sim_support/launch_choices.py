@@ -1,4 +1,10 @@
-"""What a launch file decides: ``auto`` arguments, what is installed, files by name."""
+"""
+What a launch file decides: ``auto`` arguments, what is installed, files by name.
+
+A launch file lists its arguments as ``(name, default, description)`` and starts things in one
+function of the context: ``generate_launch_description`` returns ``described(ARGUMENTS, _start)``,
+and ``_start`` begins with ``given(ARGUMENTS, context)``.
+"""
 from pathlib import Path
 
 from ament_index_python.packages import (
@@ -6,10 +12,30 @@ from ament_index_python.packages import (
     get_package_share_directory,
     PackageNotFoundError,
 )
+from launch import LaunchDescription
+from launch.actions import DeclareLaunchArgument, OpaqueFunction
+from launch.substitutions import LaunchConfiguration
 
 
 class LaunchError(RuntimeError):
     """A launch argument that cannot be had; the message names it and what would help."""
+
+
+def described(arguments, start):
+    """
+    Return the launch description that declares ``arguments`` and then runs ``start(context)``.
+
+    ``arguments`` is a sequence of (name, default, description), ``start`` returns actions.
+    """
+    return LaunchDescription([
+        *(DeclareLaunchArgument(name, default_value=default, description=text)
+          for name, default, text in arguments),
+        OpaqueFunction(function=start)])
+
+
+def given(arguments, context):
+    """Return the values of ``arguments``, stripped strings by name."""
+    return {name: LaunchConfiguration(name).perform(context).strip() for name, _, _ in arguments}
 
 
 def installed(package):

@@ -1,9 +1,37 @@
 """What ``auto`` takes, and that what cannot be had is said by argument and value."""
+from launch import LaunchContext
+from launch.actions import DeclareLaunchArgument
 from oomwoo_sim_support import launch_choices
-from oomwoo_sim_support.launch_choices import choose, find_file, is_true, LaunchError, number
+from oomwoo_sim_support.launch_choices import (
+    choose,
+    described,
+    find_file,
+    given,
+    is_true,
+    LaunchError,
+    number,
+)
 import pytest
 
 WAYS = {'nav2': ('nav2_a', 'nav2_b'), 'embedded': ()}
+
+
+def test_a_launch_file_is_its_arguments_and_one_function():
+    arguments = (('map', 'house', 'map file'), ('yaw', '', 'heading [rad]'))
+    seen = []
+
+    def start(context):
+        seen.append(given(arguments, context))
+        return []
+
+    context = LaunchContext()
+    context.launch_configurations['yaw'] = ' 1.5 '
+    entities = described(arguments, start).entities
+    for entity in entities:
+        entity.visit(context)
+    assert seen == [{'map': 'house', 'yaw': '1.5'}]
+    assert [(e.name, e.description) for e in entities if isinstance(e, DeclareLaunchArgument)] == [
+        ('map', 'map file'), ('yaw', 'heading [rad]')]
 
 
 @pytest.fixture(params=[(), ('nav2_a',), ('nav2_a', 'nav2_b')])
