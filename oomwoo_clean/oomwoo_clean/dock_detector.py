@@ -12,7 +12,19 @@ from dataclasses import dataclass
 import math
 
 import numpy as np
-from oomwoo_clean.dock_fit import Beams, into_dock, LEFT, Noise, Outline, refine, RIGHT, score, slide
+from oomwoo_clean.dock_fit import (
+    align,
+    Beams,
+    into_dock,
+    LEFT,
+    moved,
+    Noise,
+    Outline,
+    RIGHT,
+    score,
+    settle,
+    slide,
+)
 from oomwoo_localization.dock import dock_shape as shape_of
 from oomwoo_localization.frames import compose, inverse, wrap_angle
 from oomwoo_localization.scans import scan_points
@@ -29,7 +41,7 @@ _OFF_AXIS = np.radians(np.array([
     40.0]))
 _BEHIND_M = np.repeat([0.0, 0.12, 0.25], [9, 4, 2])
 _EDGE_JUMP_M = 0.10
-_WEAK_M = 0.01                            # along the axis; a better one comes from the ends
+_ENOUGH_FRONTAL = 5                       # returns on the back and the fronts of the panels
 _LIGHT_SIZE_M = 0.02
 _PAIR_SLACK_M = 0.05
 
@@ -91,6 +103,7 @@ class DockDetector:
         self.robot, self.shape = robot, shape_of(dock_shape)
         self.settings = settings or DetectorSettings()
         self._outline = Outline(self.shape)
+        self._noise = Noise(self.settings.range_sigma_m, self.settings.face_sigma_m)
         self.reason = 'no scan yet'
 
     def find(self, scan, base_from_scan, beacon=None, hint=None):
@@ -109,11 +122,14 @@ class DockDetector:
         if not len(hypotheses):
             self.reason = 'nothing like a dock where it should be'
             return None
-        best = self._most_likely(hypotheses, beams)
-        beams = self._near(beams, best)
-        fits = refine(self._outline, best, beams,
-                      Noise(self.settings.range_sigma_m, self.settings.face_sigma_m))
-        return self._best_fix(fits, beams, beacon, hint)
+        if len(hypotheses) > 1:
+            hypotheses = self._most_likely(hypotheses, beams)
+        beams = self._near(beams, hypotheses)
+        aligned = align(self._outline, hypotheses, beams, self._noise)
+        fits = settle(self._outline, aligned, beams, self._noise)
+        best = self._best(fits, beacon, hint)
+        fix, self.reason = self._fix(best, beams, beacon, hint)
+        return fix
 
     def _beams(self, scan, base_from_scan):
         """Return the returns of a scan within reach, as :class:`Beams`."""
@@ -131,7 +147,9 @@ class DockDetector:
         if hint is not None:
             return self._around(*hint)
         if beacon is not None and beacon.both:
-            return self._towards(beams, beacon)
+            found = self._towards(beams, beacon)
+            if len(found):
+                return found
         return self._mouths(beams)
 
     def _around(self, pose, sigma_m, sigma_rad):
@@ -195,44 +213,56 @@ class DockDetector:
 
     # -- 3. what cannot be it -----------------------------------------------------------------
 
-    def _best_fix(self, fits, beams, beacon, hint):
-        """Return the fix of the most likely fit, if it may be the dock."""
-        poses = fits.poses.copy()
+    def _best(self, fits, beacon, hint):
+        """Return the pose (3,) of the most likely fit, given where beacon and hint have it."""
         likely = fits.evidence()
-        for number, pose in enumerate(poses):
+        for number, pose in enumerate(fits.poses):
             if beacon is not None:
-                likely[number] -= (self._beacon_sigmas(pose, beacon) ** 2) / 2.0
+                likely[number] -= self._beacon_sigmas(pose, beacon) ** 2 / 2.0
             if hint is not None:
                 likely[number] -= sum(off ** 2 for off in _hint_sigmas(pose, hint)) / 2.0
-        order = np.argsort(-likely)
-        fix, self.reason = self._fix(fits, order[0], beams, beacon, hint)
-        return fix
+        return fits.poses[np.argmax(likely)]
 
-    def _fix(self, fits, number, beams, beacon, hint):
-        """Return one fit's :class:`DockFix`, or None and why it cannot be the dock."""
+    def _settled(self, pose, beams):
+        """
+        Return the single fit that a pose settles in.
+
+        Where hardly a face is seen that looks along the dock's axis, the ends of the sides tell
+        where along it the dock is.
+        """
+        fit = settle(self._outline, pose[None], beams, self._noise)
+        frontal = int((fit.agrees[0] & self._outline.upright[fit.face[0]]).sum())
+        if frontal >= _ENOUGH_FRONTAL:
+            return fit
+        shift, sigma = slide(self._outline, fit.poses[0], beams)
+        slid = settle(self._outline, moved(fit.poses, np.array([[shift, 0.0, 0.0]])), beams,
+                      self._noise)
+        fit = max(fit, slid, key=lambda one: one.evidence()[0])
+        if fit.sigma_along() > sigma:
+            fit.information[0, 0, 0] += 1.0 / sigma ** 2
+        return fit
+
+    def _fix(self, pose, beams, beacon, hint):
+        """Return the :class:`DockFix` that a pose settles in, or None and why it is no dock."""
         settings = self.settings
-        pose, agrees = fits.poses[number].copy(), fits.agrees[number]
-        part = self._outline.part[fits.face[number]]
-        inliers, beyond = int(agrees.sum()), int(fits.beyond[number].sum())
+        fit = self._settled(pose, beams)
+        pose, agrees = fit.poses[0].copy(), fit.agrees[0]
+        part = self._outline.part[fit.face[0]]
+        inliers, beyond = int(agrees.sum()), int(fit.beyond[0].sum())
         if inliers < settings.fewest_returns:
             return None, f'only {inliers} returns lie on the dock'
         if inliers < settings.least_agreement * (inliers + beyond):
             return None, f'{beyond} beams pass through where the dock would be'
-        if inliers < settings.least_visible * fits.hit[number].sum():
+        if inliers < settings.least_visible * fit.hit[0].sum():
             return None, 'too much stands before the dock'
         freedom = max(inliers - 3, 1)
-        if fits.square[number] > freedom + 4.0 * math.sqrt(2.0 * freedom) + 3.0:
+        if fit.square[0] > freedom + 4.0 * math.sqrt(2.0 * freedom) + 3.0:
             return None, 'it does not have the shape of the dock'
         on_side = [int((agrees & (part == side)).sum()) for side in (LEFT, RIGHT)]
         sides = sum(count >= settings.side_returns for count in on_side)
         if not (sides or min(on_side)):
             return None, 'a back alone is a wall as well'
-        information = fits.information[number].copy()
-        if math.sqrt(np.linalg.inv(information + 1e-3 * np.eye(3))[0, 0]) > _WEAK_M:
-            shift, sigma = slide(self._outline, pose, beams)
-            pose[:2] += shift * np.array([math.cos(pose[2]), math.sin(pose[2])])
-            information[0, 0] += 1.0 / sigma ** 2
-        covariance = _covariance(information, pose[2])
+        covariance = _covariance(fit.information[0], pose[2])
         if math.sqrt(covariance[0, 0] + covariance[1, 1]) > settings.worst_sigma_m:
             return None, 'too little of the dock is seen'
         off = math.nan
@@ -251,7 +281,7 @@ class DockDetector:
         if not decided:
             return None, 'only one side of the bay is seen, which a corner looks like as well'
         return DockFix(pose, covariance, inliers, sides, off,
-                       math.sqrt(float(fits.square[number]) / inliers)), ''
+                       math.sqrt(float(fit.square[0]) / inliers)), ''
 
     def _beacon_from_receivers(self, pose):
         """Return the (x, y) of a dock's beacon from the receivers, along base_footprint's axes."""

@@ -26,7 +26,6 @@ _SLIDE_SLACK_M = 0.03
 _FRONTAL = 0.5                            # sine of the least angle at which a front is looked for
 _PARALLEL = 1e-9
 _GATES_M = (0.10, 0.07, 0.05, 0.035)      # trimming of the first iterations, nearest face
-_CAST_GATES_M = (0.035, 0.0, 0.0, 0.0)    # then with ray casting; 0: by the noise alone
 _GATE_SIGMAS = 3.5
 _FRONT_REACH_M = 0.02                     # a point this near to the front of a panel is on it
 _SAME_M, _SAME_RAD = 0.015, 0.05
@@ -160,6 +159,10 @@ class Fits:
     beyond: np.ndarray
     square: np.ndarray
 
+    def sigma_along(self):
+        """Return the sigma of the first hypothesis along the dock's axis, metres."""
+        return float(np.sqrt(np.linalg.inv(self.information[0] + _PRIOR)[0, 0]))
+
     def evidence(self):
         """
         Return the log-likelihoods (K,) over those of beams that end anywhere.
@@ -198,19 +201,28 @@ def score(outline, poses, beams, slack_m):
     return agrees.sum(axis=1) - 2.0 * beyond.sum(axis=1)
 
 
-def refine(outline, poses, beams, noise):
-    """Refine K dock poses (K, 3) on the :class:`Beams`; returns :class:`Fits`."""
+def align(outline, poses, beams, noise):
+    """
+    Move K rough dock poses (K, 3) onto the :class:`Beams` next to them, each to its nearest face.
+
+    Returns the few distinct poses that they end in, the best supported first.
+    """
     poses = np.array(poses, dtype=float)
     for gate in _GATES_M:
         view = _View(outline, poses, beams, noise)
         faces, off = outline.nearest(view.points, view.rays)
-        poses = _moved(poses, view.step(faces, off < gate, gate)[0])
-    poses = _distinct(poses, (off < gate).sum(axis=1))
-    for gate in _CAST_GATES_M:
+        poses = moved(poses, view.step(faces, off < gate, gate)[0])
+    return _distinct(poses, (off < gate).sum(axis=1))
+
+
+def settle(outline, poses, beams, noise, steps=3):
+    """Fit K aligned dock poses (K, 3) with the faces that each beam ought to end on: Fits."""
+    poses = np.array(poses, dtype=float)
+    for _ in range(steps):
         view = _View(outline, poses, beams, noise)
         _, faces, hit, _ = view.cast()
-        step, information = view.step(faces, hit, gate)
-        poses = _moved(poses, step)
+        step, information = view.step(faces, hit, 0.0)
+        poses = moved(poses, step)
     view = _View(outline, poses, beams, noise)
     expected, faces, hit, residual = view.cast()
     agrees = hit & (np.abs(residual) < _GATE_SIGMAS)
@@ -231,7 +243,7 @@ def slide(outline, pose, beams):
         pose[0] + math.cos(pose[2]) * _SHIFTS_M, pose[1] + math.sin(pose[2]) * _SHIFTS_M,
         np.full(len(_SHIFTS_M), pose[2])])
     scores = score(outline, poses, beams, _SLIDE_SLACK_M)
-    best = np.flatnonzero(scores == scores.max())
+    best = np.flatnonzero(scores >= scores.max() - 1.0)       # one beam more or less is chance
     low, high = _SHIFTS_M[best[[0, -1]]]
     step = _SHIFTS_M[1] - _SHIFTS_M[0]
     return (low + high) / 2, (high - low + 2.0 * step) / math.sqrt(12.0)
@@ -276,7 +288,7 @@ class _View:
 
     def step(self, faces, hit, gate):
         """
-        Return the Gauss-Newton step (K, 3) in the dock frame, and its information (K, 3, 3).
+        Return a step (K, 3) of Gauss and Newton in the dock frame, its information (K, 3, 3).
 
         A point on a face is at its distance from it; one on the front of a panel besides
         somewhere across it, evenly spread.
@@ -317,7 +329,8 @@ def _distinct(poses, support):
     return poses[kept[:_MOST_CAST]]
 
 
-def _moved(poses, step):
+def moved(poses, step):
+    """Return poses (K, 3) moved by steps (K, 3) along and about their own axes."""
     c, s = np.cos(poses[:, 2]), np.sin(poses[:, 2])
     return np.stack([
         poses[:, 0] + c * step[:, 0] - s * step[:, 1],
