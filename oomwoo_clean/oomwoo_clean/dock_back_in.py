@@ -12,16 +12,18 @@ from oomwoo_localization.frames import transform_points
 from oomwoo_localization.settings import setting
 
 _LOST_S = 1.0                 # without a fix for this long: no further in
-_BAY_LOOKS = 5
+_BAY_LOOKS = 4
+_BRAKE_MPS2 = 0.08
 _BAY_POINTS = 3               # returns that make a thing and not noise
 _BAY_SLACK_M = 0.05           # nearer than this to a wall of the bay is that wall
+_TAIL_SLACK_M = 0.02
 
 
 @dataclass(frozen=True)
 class BackInSettings:
     """How the robot backs into the bay."""
 
-    back_speed: float = setting(0.13, 'backing in', 'm/s', 0.02, 0.2)
+    back_speed: float = setting(0.15, 'backing in', 'm/s', 0.02, 0.2)
     creep_speed: float = setting(0.02, 'over the last travel', 'm/s', 0.005, 0.1)
     gate_lateral_m: float = setting(
         0.025, 'the mouth is crossed only within this of the centreline', 'm', 0.002, 0.1)
@@ -39,19 +41,36 @@ class BackInSettings:
     angle_gain: float = setting(2.5, 'turn rate per error of that angle', '1/s', 0.5, 6.0)
 
 
+def things_in_the_bay(pilot):
+    """Return how many returns lie between the robot's back and the back of the bay."""
+    shape, (x, _, _) = pilot.shape, pilot.in_dock
+    points = transform_points(pilot.in_dock, pilot.points)
+    inside = ((points[:, 0] > _BAY_SLACK_M - shape.depth)
+              & (points[:, 0] < x - pilot.robot.body.radius - _TAIL_SLACK_M)
+              & (np.abs(points[:, 1]) < shape.half_width - _BAY_SLACK_M))
+    return int(inside.sum())
+
+
 def bay_is_free(pilot):
-    """Look into the bay; raises :class:`DockFailure` BAY_BLOCKED when something stands in it."""
-    shape = pilot.shape
-    found = 0
-    for _ in range(_BAY_LOOKS):
-        points = transform_points(pilot.in_dock, pilot.points)
-        inside = ((points[:, 0] > _BAY_SLACK_M - shape.depth)
-                  & (points[:, 0] < pilot.in_dock[0] - pilot.robot.body.radius - 0.01)
-                  & (np.abs(points[:, 1]) < shape.half_width - _BAY_SLACK_M))
-        found += int(inside.sum() >= _BAY_POINTS)
-        yield 0.0, 0.0
-    if found > _BAY_LOOKS // 2:
-        raise DockFailure('BAY_BLOCKED', 'something stands in the bay or before its mouth')
+    """
+    Look into the bay, and wait for what stands in it to go away.
+
+    Raises :class:`DockFailure` BAY_BLOCKED when it stays.
+    """
+    until_s = pilot.time_s + pilot.settings.blocked_s
+    while True:
+        found = []
+        for _ in range(_BAY_LOOKS):
+            found.append(things_in_the_bay(pilot) >= _BAY_POINTS)
+            yield 0.0, 0.0
+        if sum(found) <= _BAY_LOOKS // 2:
+            return
+        if pilot.time_s > until_s:
+            raise _bay_blocked()
+
+
+def _bay_blocked():
+    return DockFailure('BAY_BLOCKED', 'something stands in the bay or before its mouth')
 
 
 def back_in(pilot, home):
@@ -62,13 +81,20 @@ def back_in(pilot, home):
     """
     settings = pilot.settings
     watch = DriveWatch(pilot)
+    blocked = 0
     short = home[0] + settings.stop_short_m
     while True:
         if pilot.seen.charging:
             yield 0.0, 0.0
             return None
         if pilot.time_s - pilot.dock_time_s > _LOST_S:
-            return DockFailure('DOCK_LOST', 'lost sight of the dock while backing in')
+            yield 0.0, 0.0
+            return DockFailure(
+                'DOCK_LOST', f'lost sight of the dock while backing in: {pilot.why_not_found}')
+        blocked = blocked + 1 if things_in_the_bay(pilot) >= _BAY_POINTS else 0
+        if blocked >= _BAY_LOOKS // 2:
+            yield 0.0, 0.0
+            return _bay_blocked()
         x, lateral, yaw = pilot.in_dock
         problem = _not_lined_up(pilot, x, lateral, yaw)
         if problem is not None:
@@ -80,7 +106,8 @@ def back_in(pilot, home):
         if x < short:
             speed = settings.creep_speed
         else:
-            speed = min(settings.back_speed, settings.creep_speed + 1.0 * (x - short))
+            speed = min(settings.back_speed, math.sqrt(
+                settings.creep_speed ** 2 + 2.0 * _BRAKE_MPS2 * (x - short)))
         limit = math.radians(settings.line_limit_deg)
         asked = max(-limit, min(limit, settings.line_gain * lateral))
         rate = settings.angle_gain * (asked - yaw)

@@ -20,7 +20,7 @@ from oomwoo_clean.dock_pilot import (
     nearest_thing,
     Pilot,
 )
-from oomwoo_clean.dock_search import find_dock, SearchSettings
+from oomwoo_clean.dock_search import find_dock, look, SearchSettings
 from oomwoo_clean.front_guard import first_in_the_way, seen_along
 from oomwoo_localization.dock import docked_pose, DockShape
 from oomwoo_localization.frames import compose, inverse, transform_points
@@ -32,6 +32,8 @@ IDLE, SEARCH, GOTO, TURN, BACK, REGROUP, DONE, FAILED, UNDOCK, CANCELLED = (
     'IDLE', 'SEARCH', 'GOTO', 'TURN', 'BACK', 'REGROUP', 'DONE', 'FAILED', 'UNDOCK', 'CANCELLED')
 MODES = ('beacon', 'lidar')
 _REROUTES = 6
+_BATTERY_S = 1.5
+_FRESH_S = 0.35
 _FREE_LOOKS = 3
 _FREE_M = 0.10               # a robot that can go no farther than this is wedged
 
@@ -224,9 +226,10 @@ class DockDrive:
     def _dock(self):
         """Home in five steps."""
         pilot = self._pilot
-        yield 0.0, 0.0
+        yield from self._wait_for_battery()
         if pilot.seen.charging:
-            self._say(DONE, '', 'already docked: charging')
+            yield from self._see_dock_around()
+            self._say(DONE, '', f'{self._arrival()} (it was docked already)')
             return
         yield from self._get_free()
         while True:
@@ -237,9 +240,10 @@ class DockDrive:
             yield from self._drive_to_staging()             # 3
             self._say(TURN, '', 'turning the back to the dock')
             yield from pilot.turn_to(lambda: pilot.dock[2])     # 4
-            yield from bay_is_free(pilot)
-            self._say(BACK, '', 'backing in')
-            problem = yield from back_in(pilot, self._home())       # 5
+            problem = yield from self._confirm()
+            if problem is None:
+                self._say(BACK, '', 'backing in')
+                problem = yield from back_in(pilot, self._home())       # 5
             if problem is None:
                 break
             if self._regroups >= self.settings.regroups:
@@ -247,31 +251,64 @@ class DockDrive:
             self._regroups += 1
             self._say(REGROUP, problem.code, f'{problem}; pulling out to try again')
             yield from self._pull_out()
-        lateral, yaw = pilot.in_dock[1:]
-        self._say(DONE, '', f'docked: lateral {lateral * 1e3:+.1f} mm, '
-                            f'yaw {math.degrees(yaw):+.2f} deg')
+            if problem.code == 'DOCK_LOST':
+                pilot.forget_dock()
+        self._say(DONE, '', self._arrival())
+
+    def _arrival(self):
+        place = self._pilot.in_dock
+        return 'docked' if place is None else (
+            f'docked: lateral {place[1] * 1e3:+.1f} mm, yaw {math.degrees(place[2]):+.2f} deg')
+
+    def _wait_for_battery(self):
+        """Stand for the first message of a battery that may say that it charges already."""
+        pilot = self._pilot
+        until_s = pilot.time_s + _BATTERY_S
+        yield 0.0, 0.0
+        while pilot.seen.charging is None and pilot.time_s < until_s:
+            yield 0.0, 0.0
+
+    def _confirm(self):
+        """Look once more before backing in; returns what is wrong, None when all is well."""
+        pilot = self._pilot
+        for _ in range(self.settings.looks):
+            if pilot.time_s - pilot.dock_time_s < _FRESH_S:
+                break
+            yield 0.0, 0.0
+        else:
+            return DockFailure('DOCK_LOST', f'the dock is not where it was seen: '
+                                            f'{pilot.why_not_found}')
+        if pilot.seen.charging is None:
+            raise DockFailure('NO_BATTERY', 'nobody tells whether the robot charges: '
+                                            'nothing on battery_state')
+        yield from bay_is_free(pilot)
+        return None
+
+    def _see_dock_around(self):
+        """Look for the dock that the robot stands in; without a fix it is where contacts meet."""
+        pilot = self._pilot
+        pilot.use_beacon, pilot.hint, pilot.looking = False, self._dock_around(), True
+        for _ in range(self.settings.looks):
+            yield 0.0, 0.0
+        if pilot.dock is None or not self._in_mouth():
+            pilot.looking, pilot.dock = False, self._dock_around()
 
     def _undock(self):
         """Out of the dock, straight ahead, to the staging point."""
         pilot = self._pilot
-        yield 0.0, 0.0
-        charging = pilot.seen.charging
-        pilot.looking = True
-        for _ in range(self.settings.looks):
-            if pilot.dock is not None:
-                break
-            yield 0.0, 0.0
-        if pilot.dock is None or (charging and not self._in_mouth()):
-            if not charging:
-                raise DockFailure('NOT_DOCKED', 'the robot is not in a dock: it is not charging, '
-                                                'and the LiDAR sees no dock around it')
-            pilot.looking = False
-            pilot.dock = self._dock_around()
-        if not self._in_mouth():
-            raise DockFailure('NOT_DOCKED', 'the robot is not in the dock')
+        yield from self._wait_for_battery()
+        if pilot.seen.charging:
+            yield from self._see_dock_around()
+        else:
+            pilot.use_beacon = False
+            yield from look(pilot)
+            if not self._in_mouth():
+                raise DockFailure('NOT_DOCKED', 'the robot is not in a dock: it does not charge '
+                                                'and no dock is around it')
         yield from self._pull_out()
         yield from pilot.turn_to(lambda: pilot.dock[2])
-        self._say(DONE, '', 'undocked: at the staging point, looking out')
+        self._say(DONE, '', f'undocked: {self.settings.staging_m:g} m before the dock, its back '
+                            'to it')
 
     # -- its steps --------------------------------------------------------------------------
 
@@ -364,8 +401,7 @@ class DockDrive:
                or pilot.floor.plan(pilot.odom[:2], goal(), pilot.dock_outline(), seen_only=False))
         if way is None:
             raise DockFailure('BLOCKED', self._no_way(goal()))
-        for corner in way.points[:-1]:
-            yield from pilot.drive_to(lambda corner=corner: corner, tolerance_m=0.03)
+        yield from pilot.drive_along(way.points)
         yield from pilot.drive_to(goal, tolerance_m=0.015)
 
     def _no_way(self, goal):
@@ -381,4 +417,14 @@ class DockDrive:
 
     def _pull_out(self):
         """Drive out of the mouth to the staging point."""
-        yield from self._pilot.drive_out(self.settings.staging_m)
+        pilot, until_s = self._pilot, None
+        while True:
+            try:
+                yield from pilot.drive_out(self.settings.staging_m)
+                return
+            except InTheWay:
+                yield 0.0, 0.0
+                until_s = pilot.time_s + self.settings.blocked_s if until_s is None else until_s
+                if pilot.time_s > until_s:
+                    raise
+                yield from pilot.stand(0.3)

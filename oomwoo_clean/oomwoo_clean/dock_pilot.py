@@ -17,17 +17,20 @@ from oomwoo_localization.settings import setting
 _TURNED_RAD = math.radians(1.5)     # a turn in place ends within this
 _TURN_GAIN = 4.0                    # 1/s
 _HEADING_GAIN = 2.5                 # 1/s, while driving straight
+_TURN_FIRST_RAD = math.radians(20.0) # a larger change of heading is turned in place
 _STEER_FROM_M = 0.10                # nearer to its goal the robot holds its heading
 _STALLED_S = 1.5                    # commanded to move for this long without moving: stuck
 _STALLED_M, _STALLED_RAD = 0.01, math.radians(3.0)
 _HEADINGS = 72
+_BEACON_NEAR_M = 0.15               # body centre from the mouth
 _BLOCKED_SCANS = 4                  # this many in a row with something right ahead
 _BRAKE_MPS2 = 0.35                  # far below what the base does, for it answers late
 _LATE_S = 0.15
 _LEAST_MPS = 0.03
 _CHECK_TURN_RAD = math.radians(40.0)
 _OUTLINE_STEP_M = 0.02
-_TRACKED_WITHIN = (0.04, math.radians(4.0))     # sigmas of a dock that two scans agreed on
+_TRACKED_M, _TRACKED_RAD = 0.03, math.radians(3.0)   # sigmas of a tracked dock, at least
+_TRUSTED_S = 0.5                    # a dock not seen for longer is looked for afresh
 
 
 class DockFailure(Exception):
@@ -123,13 +126,17 @@ class Pilot:
         both = self.sight is not None and self.sight.both
         self.beacon_seen |= both
         if self.looking:
-            self._look(self.sight if both else None)
+            # In the bay the emitter is so near that its bearing says nothing of the dock.
+            near = self.dock is not None and self.in_dock[0] < _BEACON_NEAR_M
+            self._look(self.sight if both and not near else None)
 
     def _look(self, beacon):
+        """Look for the dock in the newest scan: where it was seen before, or should be."""
         hint = None
-        if self.dock is not None:
-            hint = (compose(inverse(self.odom), self.dock), *_TRACKED_WITHIN)
-        elif self.hint is not None:
+        if self.dock is not None and (
+                beacon is None or self.time_s - self.dock_time_s < _TRUSTED_S):
+            hint = (compose(inverse(self.odom), self.dock), *self._dock_sigmas())
+        elif self.hint is not None and beacon is None:
             hint = (compose(inverse(self.odom), self.hint), self.settings.hint_sigma_m,
                     math.radians(self.settings.hint_sigma_deg))
         fix = self._detector.find(
@@ -137,6 +144,12 @@ class Pilot:
         dock = self._tracker.update(fix, self.odom)
         if dock is not None:
             self.dock, self.dock_time_s = np.asarray(dock), self.time_s
+
+    def _dock_sigmas(self):
+        """Return how well the dock's place is known, metres and radians, odometry's drift in it."""
+        variances = np.diag(np.asarray(self._tracker.covariance))
+        return (_TRACKED_M + math.sqrt(variances[:2].max()),
+                _TRACKED_RAD + math.sqrt(variances[2]))
 
     def guess_dock(self):
         """Return the pose (3,) in odom of what looks most like a dock to the LiDAR, or None."""
@@ -242,19 +255,21 @@ class Pilot:
             watch.check(rate)
             yield 0.0, rate
 
-    def drive_to(self, goal, tolerance_m=0.02, margin_m=None):
+    def drive_to(self, goal, tolerance_m=0.02, through=False):
         """
-        Turn in place to face ``goal()``, (2,) in odom, and drive straight to it.
+        Drive straight to ``goal()``, (2,) in odom, after turning in place to face it.
 
-        Raises :class:`InTheWay` when something stands there, after stopping.
+        With ``through`` it does not slow down for the goal, only for what is in the way, for
+        which it stops and raises :class:`InTheWay`.
         """
-        def bearing():
+        def off():
             dx, dy = goal() - self.odom[:2]
-            return math.atan2(dy, dx)
+            return wrap_angle(math.atan2(dy, dx) - self.odom[2])
 
         if math.dist(goal(), self.odom[:2]) < tolerance_m:
             return
-        yield from self.turn_to(bearing)
+        if abs(off()) > _TURN_FIRST_RAD:
+            yield from self.turn_to(lambda: self.odom[2] + off())
         watch = DriveWatch(self)
         blocked = 0
         while True:
@@ -265,15 +280,26 @@ class Pilot:
             if self.bumped:
                 raise InTheWay(self._felt_at(), felt=True)
             free, point = self.free_ahead()
-            ahead = min(free, left)
             blocked = blocked + 1 if free < min(0.02, left) else 0
             if blocked >= _BLOCKED_SCANS:
                 raise InTheWay(point)
-            speed = 0.0 if blocked else min(self.settings.speed, stopping_speed(ahead))
-            error = wrap_angle(bearing() - self.odom[2]) if left > _STEER_FROM_M else 0.0
+            error = off() if left > _STEER_FROM_M else 0.0
+            speed = 0.0 if blocked else min(
+                self.settings.speed, stopping_speed(free if through else min(free, left)))
+            speed *= max(0.2, 1.0 - abs(error) / _TURN_FIRST_RAD)
             watch.check(speed)
-            yield speed, max(-0.6, min(0.6, _HEADING_GAIN * error))
-        yield 0.0, 0.0
+            yield speed, max(-0.8, min(0.8, _HEADING_GAIN * error))
+        if not through:
+            yield 0.0, 0.0
+
+    def drive_along(self, points):
+        """Drive from corner to corner, (N, 2) in odom; stops only where it has to turn."""
+        for number, point in enumerate(points[:-1]):
+            before = self.odom[:2] if number == 0 else points[number - 1]
+            turn = wrap_angle(math.atan2(*(points[number + 1] - point)[::-1])
+                              - math.atan2(*(point - before)[::-1]))
+            yield from self.drive_to(
+                lambda point=point: point, 0.05, abs(turn) < 0.8 * _TURN_FIRST_RAD)
 
     def drive_out(self, out_m):
         """

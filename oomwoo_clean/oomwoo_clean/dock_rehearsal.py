@@ -84,7 +84,10 @@ def rehearse_docking(trial, layout, settings=None, watch=None):
     sim.step(0.5)
     states = np.array([out.state for out in outputs])
     period_s = 1.0 / robot.lidar.rate
-    result = measure(trial, sim, track, outputs[-1]) | {'state_s': {
+    before = np.isin(states, ('SEARCH', 'GOTO', 'TURN'))
+    result = measure(trial, sim, track, outputs[-1]) | {
+        'min_clearance_mm': float(track.clearance_m[before].min() * 1e3) if before.any() else 0.0,
+        'state_s': {
         str(state): round(float((states == state).sum() * period_s), 1)
         for state in dict.fromkeys(states)}}
     return DockRun(result, track, states)
@@ -127,7 +130,6 @@ def measure(trial, sim, track, out):
         'said_lateral_mm': out.lateral_m * 1e3, 'said_yaw_deg': math.degrees(out.yaw_rad),
         'touched_dock': touched, 'push_mm': sim.dock_push_m() * 1e3,
         'contacts': int(track.contacts + track.rear_contacts),
-        'min_clearance_mm': float(track.clearance_m.min() * 1e3),
         'attempts': out.regroups + 1, 'sim_s': float(track.time_s[-1] - track.time_s[0]),
         'wall_s': track.wall_s, 'ended_in_mouth': in_mouth and out.state != 'DONE',
         'standing': bool(abs(sim.truth().linear) < 0.01)}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import math
 
 import numpy as np
-from oomwoo_clean.dock_pilot import DockFailure, InTheWay, MotionSettings
+from oomwoo_clean.dock_pilot import DockFailure, InTheWay, MotionSettings, TurnWatch
 from oomwoo_localization.frames import transform_points, wrap_angle
 from oomwoo_localization.settings import setting
 
@@ -70,10 +70,10 @@ def _look_around(pilot):
     if pilot.use_beacon and pilot.seen.ir is not None:
         if (yield from _turn_until_seen(pilot)):
             return True
-    return (yield from _look(pilot))
+    return (yield from look(pilot))
 
 
-def _look(pilot):
+def look(pilot):
     """Stand and look for the dock for a number of scans; tell whether it was found."""
     pilot.looking = True
     for _ in range(pilot.settings.looks):
@@ -89,21 +89,21 @@ def _turn_until_seen(pilot):
     turned, before = 0.0, pilot.odom[2]
     direction = _nearer_way_round(pilot)
     refused = []
-    last_s = pilot.time_s
+    watch = TurnWatch(pilot)
     while abs(turned) < _FULL_TURN_RAD:
         if pilot.sight is not None and pilot.sight.both:
             bearing = pilot.odom[2] + pilot.sight.bearing_rad
             if all(abs(wrap_angle(bearing - other)) > _GLINT_RAD for other in refused):
                 yield 0.0, 0.0
                 yield 0.0, 0.0
-                if (yield from _look(pilot)):
+                if (yield from look(pilot)):
                     return True
+                watch = TurnWatch(pilot)
                 refused.append(bearing)
+        watch.check(pilot.settings.search_turn_speed)
         yield 0.0, direction * pilot.settings.search_turn_speed
         turned += wrap_angle(pilot.odom[2] - before)
         before = pilot.odom[2]
-        if pilot.time_s - last_s > 2.5 * math.tau / pilot.settings.search_turn_speed:
-            raise DockFailure('WEDGED', 'the robot cannot turn round to look for the beacon')
     return False
 
 
@@ -136,8 +136,8 @@ def _go(pilot, goal, seen_only=True):
     if way is None:
         return
     try:
-        for point in way.points:
-            yield from pilot.drive_to(lambda point=point: point, tolerance_m=0.05)
+        yield from pilot.drive_along(way.points)
+        yield from pilot.drive_to(lambda: way.points[-1], tolerance_m=0.05)
     except InTheWay as found:
         yield 0.0, 0.0
         if found.felt:
