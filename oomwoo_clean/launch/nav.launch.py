@@ -1,6 +1,7 @@
 """Map, localizer and navigator: ``/map``, ``map -> odom`` and ``/navigate_to_pose``."""
 from launch.actions import LogInfo
 from launch_ros.actions import Node
+from oomwoo_sim_support import localization_scene as scene
 from oomwoo_sim_support.launch_choices import (
     choose,
     described,
@@ -8,7 +9,6 @@ from oomwoo_sim_support.launch_choices import (
     given,
     is_true,
     LaunchError,
-    number,
 )
 
 ARGUMENTS = (
@@ -20,76 +20,94 @@ ARGUMENTS = (
         'map file, or the name of one that oomwoo_sim_support carries'),
     ('use_sim_time', 'true', 'take the time from /clock'),
     ('nav', 'auto', 'auto, embedded or nav2'),
-    ('localizer', 'auto', 'auto, scan or truth'),
+    ('localizer', 'auto', 'auto, scan, slam_toolbox, amcl or truth'),
+    (
+        'nav_params', 'navigation_tight.yaml',
+        'parameters of amcl: a file, or the name of one that oomwoo_bringup carries'),
+    (
+        'params_file', 'nav2_params.yaml',
+        'parameters of Nav2: a file, or the name of one that oomwoo_bringup carries'),
+    (
+        'bump_map', 'false',
+        'true: Nav2 keeps off what the bumper has felt; needs the node that publishes /bump_map'),
+    ('keepout_mask', '', 'map file whose dark cells Nav2 keeps out of; empty: none'),
     ('namespace', '', 'namespace of all of it, tf included'),
 )
 NAVIGATORS = {
     'nav2': (
         'nav2_controller', 'nav2_planner', 'nav2_behaviors', 'nav2_bt_navigator',
-        'nav2_lifecycle_manager', 'nav2_map_server', 'nav2_regulated_pure_pursuit_controller'),
+        'nav2_lifecycle_manager', 'nav2_map_server', 'nav2_costmap_2d', 'nav2_navfn_planner',
+        'nav2_velocity_smoother', 'nav2_regulated_pure_pursuit_controller'),
     'embedded': (),
 }
-STAND_INS = 'oomwoo_sim_support'
-LOCALIZERS = {'scan': (), 'truth': ()}
 SAYS = {
     'scan': 'map -> odom from matching every scan with the map',
+    'slam_toolbox': 'map -> odom from matching every scan with its own serialized map',
+    'amcl': 'map -> odom from a particle filter, the mean of its cloud',
     'truth': "map -> odom is the simulator's /odom_truth: a stand-in, nothing is localized",
 }
+# A command passes the smoother on its way to the base.
+TO_SMOOTHER = [('cmd_vel', 'cmd_vel_nav')]
+SMOOTHER = [('cmd_vel', 'cmd_vel_nav'), ('cmd_vel_smoothed', 'cmd_vel')]
 
 
 def _start(context):
     value = given(ARGUMENTS, context)
-    start = {
-        name: number(name, value[name]) for name in ('x_pose', 'y_pose', 'yaw') if value[name]}
-    sim_time = {'use_sim_time': is_true('use_sim_time', value['use_sim_time'])}
-    map_file = find_file('map', value['map'], 'oomwoo_sim_support', 'maps', '.yaml')
+    map_file, notes = scene.find_map(value['map'])
     navigator, navigator_line = choose('nav', value['nav'], NAVIGATORS)
-    localizer, localizer_line = choose('localizer', value['localizer'], LOCALIZERS)
-    if navigator == 'nav2' and value['namespace']:
-        raise LaunchError('namespace: nav:=nav2 is not set up for one yet')
-    navigation = _nav2(map_file, sim_time) if navigator == 'nav2' else [
-        _ours(STAND_INS, 'map_server', value['namespace'], [
-            sim_time, {'yaml_filename': map_file}]),
-        _ours(STAND_INS, 'embedded_navigator', value['namespace'], [sim_time])]
+    localizer, localizer_line = scene.choose_localizer(value['localizer'], map_file)
+    navigation = _nav2(value, map_file) if navigator == 'nav2' else _embedded(value, map_file)
     return [
+        *(LogInfo(msg=note) for note in notes),
         LogInfo(msg=navigator_line),
         LogInfo(msg=f'{localizer_line}: {SAYS[localizer]}'),
-        _ours(STAND_INS, 'truth_localizer', value['namespace'], [sim_time])
-        if localizer == 'truth' else
-        _ours('oomwoo_localization', 'scan_localizer', value['namespace'], [sim_time, start]),
+        *scene.localizer_nodes(localizer, value, map_file, from_layout=False),
         *navigation,
     ]
 
 
-def _ours(package, executable, namespace, parameters):
-    return Node(
-        package=package, executable=executable, name=executable, namespace=namespace,
-        output='screen', parameters=parameters,
-        remappings=[('/tf', 'tf'), ('/tf_static', 'tf_static')] if namespace else [])
+def _embedded(value, map_file):
+    """Return map server and navigator of the suite."""
+    if value['keepout_mask'] or is_true('bump_map', value['bump_map']):
+        raise LaunchError(
+            'bump_map, keepout_mask: the embedded navigator heeds neither; they take nav:=nav2')
+    return [scene.map_server(value, map_file), scene.ours('embedded_navigator', value)]
 
 
-def _nav2(map_file, sim_time):
-    """Nav2's servers that a goal needs: no smoother, docking or collision monitor."""
-    from nav2_common.launch import RewrittenYaml
-    from oomwoo_localization.robot import load_robot
-    params = RewrittenYaml(
-        source_file=find_file('params', 'nav2_params.yaml', 'oomwoo_bringup', 'config', '.yaml'),
-        convert_types=True,
-        param_rewrites={
-            'robot_radius': str(load_robot().body.radius), 'yaml_filename': map_file,
-            'use_sim_time': str(sim_time['use_sim_time']).lower()})
-    servers = (
-        ('nav2_map_server', 'map_server'), ('nav2_controller', 'controller_server'),
-        ('nav2_planner', 'planner_server'), ('nav2_behaviors', 'behavior_server'),
-        ('nav2_bt_navigator', 'bt_navigator'))
+def _nav2(value, map_file):
+    """Return Nav2's servers that a goal needs: no path smoother, docking or collision monitor."""
+    if value['namespace']:
+        raise LaunchError('namespace: nav:=nav2 is not set up for one yet')
+    sim_time = {'use_sim_time': is_true('use_sim_time', value['use_sim_time'])}
+    params = find_file('params_file', value['params_file'], 'oomwoo_bringup', 'config', '.yaml')
+    tree = find_file(
+        'behavior_tree', 'navigate_contact_tolerant.xml', 'oomwoo_bringup', 'behavior_trees',
+        '.xml')
+    # Named from within the two servers that hold a costmap: "/**" in the file that launch writes.
+    costmaps = {
+        'bump_layer.enabled': is_true('bump_map', value['bump_map']),
+        'keepout_filter.enabled': bool(value['keepout_mask'])}
+    servers = [
+        ('nav2_map_server', 'map_server', 'map_server', {'yaml_filename': map_file}, []),
+        ('nav2_controller', 'controller_server', 'controller_server', costmaps, TO_SMOOTHER),
+        ('nav2_planner', 'planner_server', 'planner_server', costmaps, []),
+        ('nav2_behaviors', 'behavior_server', 'behavior_server', {}, TO_SMOOTHER),
+        ('nav2_bt_navigator', 'bt_navigator', 'bt_navigator', {
+            'default_nav_to_pose_bt_xml': tree}, []),
+        ('nav2_velocity_smoother', 'velocity_smoother', 'velocity_smoother', {}, SMOOTHER),
+    ]
+    if value['keepout_mask']:
+        mask = find_file(
+            'keepout_mask', value['keepout_mask'], 'oomwoo_sim_support', 'maps', '.yaml')
+        servers[1:1] = [
+            ('nav2_map_server', 'map_server', 'keepout_mask_server', {'yaml_filename': mask}, []),
+            ('nav2_map_server', 'costmap_filter_info_server', 'keepout_info_server', {}, [])]
     return [
-        *(Node(package=package, executable=name, name=name, output='screen', parameters=[params])
-          for package, name in servers),
-        Node(
-            package='nav2_lifecycle_manager', executable='lifecycle_manager',
-            name='lifecycle_manager_navigation', output='screen',
-            parameters=[
-                 sim_time, {'autostart': True, 'node_names': [name for _, name in servers]}]),
+        *(Node(
+            package=package, executable=executable, name=name, output='screen',
+            parameters=[params, {**sim_time, **own}], remappings=remappings)
+          for package, executable, name, own, remappings in servers),
+        scene.lifecycle_manager('navigation', [name for _, _, name, *_ in servers], sim_time),
     ]
 
 

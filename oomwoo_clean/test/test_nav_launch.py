@@ -5,7 +5,7 @@ from pathlib import Path
 from launch import LaunchContext
 from launch.actions import LogInfo
 from launch_ros.actions import Node
-from oomwoo_sim_support import launch_choices
+from oomwoo_sim_support import launch_choices, localization_scene
 from oomwoo_sim_support.launch_choices import LaunchError
 import pytest
 
@@ -22,6 +22,7 @@ def shared(monkeypatch):
     monkeypatch.setattr(
         launch_choices, 'get_package_share_directory', lambda package: str(ROOT / package))
     monkeypatch.setattr(launch_choices, 'installed', lambda package: False)
+    monkeypatch.setattr(localization_scene, 'installed', lambda package: False)
 
 
 def start(**arguments):
@@ -58,7 +59,8 @@ def test_truth_in_place_of_a_localizer_only_when_asked_for_and_says_so():
 
 
 @pytest.mark.parametrize('given, told', [
-    ({}, {}), ({'x_pose': '-2.6', 'y_pose': '-2.77'}, {'x_pose': -2.6, 'y_pose': -2.77})])
+    ({}, {}),
+    ({'x_pose': '-2.6', 'y_pose': '-2.77'}, {'x_pose': -2.6, 'y_pose': -2.77, 'yaw': 0.0})])
 def test_the_localizer_is_told_the_start_that_was_given_and_nothing_else(given, told):
     _, nodes = start(map='test_room', **given)
     localizer = next(node for node in nodes if node.node_executable == 'scan_localizer')
@@ -84,7 +86,10 @@ def test_with_nav2_installed_auto_takes_it_with_our_parameters(monkeypatch):
 @pytest.mark.parametrize('argument, value, says', [
     ('nav', 'nav2', 'nav:=nav2: not installed: nav2_controller'),
     ('nav', 'move_base', 'nav:=move_base: is none of auto, nav2, embedded'),
-    ('localizer', 'amcl', 'localizer:=amcl: is none of auto, scan, truth'),
+    ('localizer', 'gps', 'localizer:=gps: is none of auto, slam_toolbox, scan, amcl, truth'),
+    ('localizer', 'amcl', 'localizer:=amcl: not installed: nav2_amcl'),
+    ('keepout_mask', 'test_room', 'the embedded navigator heeds neither'),
+    ('bump_map', 'true', 'the embedded navigator heeds neither'),
     ('map', 'nowhere', 'map:=nowhere: no such file; oomwoo_sim_support has .*test_room.yaml'),
     ('use_sim_time', 'perhaps', 'use_sim_time:=perhaps: is neither true nor false'),
     ('x_pose', 'left', 'x_pose:=left: is not a number'),

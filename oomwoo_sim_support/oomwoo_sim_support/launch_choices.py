@@ -104,3 +104,17 @@ def find_file(argument, value, package, folder, suffix):
             return str(shared / name)
     names = ', '.join(sorted(p.name for p in shared.glob(f'*{suffix}'))) or 'none'
     raise LaunchError(f'{argument}:={value}: no such file; {package} has {names}')
+
+
+def find_packaged(argument, value, package, folder, suffix):
+    """
+    Return ``(path, lines for the log)`` of a file, as :func:`find_file` does.
+
+    A path that is not there is looked for by its name in the package, so that a command written
+    for another machine works on this one; the line says so.
+    """
+    if '/' in value and not Path(value).is_file():
+        packaged = Path(get_package_share_directory(package)) / folder / Path(value).name
+        if packaged.is_file():
+            return str(packaged), [f'{argument}: {value} is not there; takes {packaged}']
+    return find_file(argument, value, package, folder, suffix), []

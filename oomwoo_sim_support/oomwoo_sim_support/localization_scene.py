@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from ament_index_python.packages import get_package_share_directory
 from launch.actions import LogInfo
 from launch_ros.actions import Node
 from oomwoo_sim_support.launch_choices import (
     choose,
     find_file,
+    find_packaged,
     installed,
     is_true,
     LaunchError,
@@ -22,7 +22,11 @@ ARGUMENTS = (
     ('x_pose', '', 'start in the map [m]; empty: as the layout of the map says, if there is one'),
     ('y_pose', '', 'the same'),
     ('yaw', '', 'start heading in the map [rad]; the same'),
-    ('nav_params', '', 'parameter file for amcl'),
+    (
+        'nav_params',
+        'navigation_tight.yaml',
+        'parameters of amcl: a file, or the name of one that oomwoo_bringup carries',
+    ),
     ('rviz', 'true', 'start RViz where it is installed'),
     (
         'rviz_config',
@@ -32,59 +36,30 @@ ARGUMENTS = (
     ('namespace', '', 'namespace of all of it, tf included'),
 )
 LOCALIZERS = {
-    'slam_toolbox': ('slam_toolbox',),
+    'slam_toolbox': ('slam_toolbox', 'nav2_lifecycle_manager'),
     'scan': (),
     'amcl': ('nav2_amcl', 'nav2_lifecycle_manager'),
     'truth': (),
 }
-# Every scan is matched, also while turning on the spot.
-SLAM_TOOLBOX = {
-    'mode': 'localization',
-    'map_frame': 'map',
-    'odom_frame': 'odom',
-    'base_frame': 'base_footprint',
-    'scan_topic': 'scan',
-    'minimum_time_interval': 0.1,
-    'minimum_travel_distance': 0.0,
-    'minimum_travel_heading': 0.0,
-    'transform_timeout': 0.2,
-}
-AMCL = {
-    'base_frame_id': 'base_footprint',
-    'odom_frame_id': 'odom',
-    'global_frame_id': 'map',
-    'scan_topic': 'scan',
-    'robot_model_type': 'nav2_amcl::DifferentialMotionModel',
-    'update_min_d': 0.05,
-    'update_min_a': 0.05,
-    'set_initial_pose': True,
-}
 
 
 def find_map(value):
-    """
-    Return ``(path, lines for the log)`` of a map argument.
-
-    A path that is not there is looked for by its name among the packaged maps, so that a command
-    written for another machine works on this one.
-    """
-    if '/' in value and not Path(value).is_file():
-        packaged = Path(get_package_share_directory('oomwoo_sim_support')) / 'maps'
-        packaged = packaged / Path(value).name
-        if packaged.is_file():
-            return str(packaged), [f'map: {value} is not there; takes {packaged}']
-    return find_file('map', value, 'oomwoo_sim_support', 'maps', '.yaml'), []
+    """Return ``(path, lines for the log)`` of a map argument: a path, or a packaged map's name."""
+    return find_packaged('map', value, 'oomwoo_sim_support', 'maps', '.yaml')
 
 
-def start_pose(value, map_file):
+def start_pose(value, map_file, from_layout=True):
     """
     Return (x, y, yaw) at which the localizer begins, or None when it has to be told.
 
-    Given by the arguments, else by the layout that the map was drawn from.
+    Given by the arguments, else, in simulation, by the layout that the map was drawn from: there
+    the robot stands where the simulator put it. A real one may stand anywhere.
     """
     names = ('x_pose', 'y_pose', 'yaw')
     if any(value[name] for name in names):
         return tuple(number(name, value[name] or '0.0') for name in names)
+    if not (from_layout and is_true('use_sim_time', value['use_sim_time'])):
+        return None
     try:
         return tuple(float(v) for v in load_layout(Path(map_file).stem).start)
     except LayoutError:
@@ -127,13 +102,30 @@ def choose_localizer(asked, map_file):
     return choose('localizer', asked, ways)
 
 
-def localizer_nodes(localizer, value, map_file, scan='scan', broadcast=True):
+def parameter_file(name):
+    """Return the path of a parameter file that oomwoo_bringup carries."""
+    return find_file('parameters', name, 'oomwoo_bringup', 'config', '.yaml')
+
+
+def lifecycle_manager(group, names, sim_time):
+    """Return the manager that configures and activates the nodes ``names``, in this order."""
+    return Node(
+        package='nav2_lifecycle_manager',
+        executable='lifecycle_manager',
+        name=f'lifecycle_manager_{group}',
+        output='screen',
+        parameters=[sim_time, {'autostart': True, 'node_names': list(names)}],
+    )
+
+
+def localizer_nodes(localizer, value, map_file, scan='scan', broadcast=True, from_layout=True):
     """
     Return the nodes of an everyday localizer.
 
-    ``scan`` is the topic it matches; ``broadcast`` whether amcl publishes ``map -> odom``.
+    ``scan`` is the topic it matches; ``broadcast`` whether amcl publishes ``map -> odom``;
+    ``from_layout`` whether it begins where the layout says when the arguments give no pose.
     """
-    start = start_pose(value, map_file)
+    start = start_pose(value, map_file, from_layout)
     sim_time = {'use_sim_time': is_true('use_sim_time', value['use_sim_time'])}
     remap = [] if scan == 'scan' else [('scan', scan)]
     if localizer == 'truth':
@@ -152,7 +144,8 @@ def localizer_nodes(localizer, value, map_file, scan='scan', broadcast=True):
     if value['namespace']:
         raise LaunchError(f'namespace: localizer:={localizer} is not set up for one')
     if localizer == 'slam_toolbox':
-        begin = {'map_start_pose': list(start)} if start else {'map_start_at_dock': True}
+        begin = {'map_start_pose': list(start)} if start else {}
+        own = {'scan_topic': scan, 'map_file_name': str(Path(map_file).with_suffix('')), **begin}
         return [
             Node(
                 package='slam_toolbox',
@@ -160,41 +153,29 @@ def localizer_nodes(localizer, value, map_file, scan='scan', broadcast=True):
                 name='slam_toolbox',
                 output='screen',
                 parameters=[
-                    sim_time,
-                    {
-                        **SLAM_TOOLBOX,
-                        'scan_topic': scan,
-                        **begin,
-                        'map_file_name': str(Path(map_file).with_suffix('')),
-                    },
+                    parameter_file('slam_toolbox_localization.yaml'),
+                    {**sim_time, **own},
                 ],
                 # Its own evolving map must not replace the saved one.
                 remappings=[('map', 'slam_map'), ('/map', 'slam_map')],
-            )
+            ),
+            lifecycle_manager('slam_toolbox', ['slam_toolbox'], sim_time),
         ]
-    begin = dict(
-        zip(('initial_pose.x', 'initial_pose.y', 'initial_pose.yaw'), start or (0.0,) * 3)
+    file, notes = find_packaged(
+        'nav_params', value['nav_params'], 'oomwoo_bringup', 'config', '.yaml'
     )
-    files = [value['nav_params']] if Path(value['nav_params'] or '-').is_file() else []
+    begin = dict(zip(('initial_pose.x', 'initial_pose.y', 'initial_pose.yaw'), start or ()))
+    own = {'scan_topic': scan, 'tf_broadcast': broadcast, 'set_initial_pose': bool(start)}
     return [
+        *(LogInfo(msg=note) for note in notes),
         Node(
             package='nav2_amcl',
             executable='amcl',
             name='amcl',
             output='screen',
-            parameters=[
-                {**AMCL, **begin},
-                *files,
-                {**sim_time, 'scan_topic': scan, 'tf_broadcast': broadcast},
-            ],
+            parameters=[file, {**sim_time, **own, **begin}],
         ),
-        Node(
-            package='nav2_lifecycle_manager',
-            executable='lifecycle_manager',
-            name='lifecycle_manager_localization',
-            output='screen',
-            parameters=[sim_time, {'autostart': True, 'node_names': ['amcl']}],
-        ),
+        lifecycle_manager('amcl', ['amcl'], sim_time),
     ]
 
 

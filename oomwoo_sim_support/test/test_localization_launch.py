@@ -30,7 +30,6 @@ def bare(monkeypatch):
     monkeypatch.setattr(scene, 'installed', lambda package: False)
     monkeypatch.setattr('oomwoo_sim_support.launch_choices.installed', lambda package: False)
     share = str(ROOT / 'oomwoo_sim_support')
-    monkeypatch.setattr(scene, 'get_package_share_directory', lambda package: share)
     monkeypatch.setattr(
         'oomwoo_sim_support.launch_choices.get_package_share_directory', lambda package: share)
 
@@ -78,3 +77,10 @@ def test_the_start_is_the_layouts_unless_it_is_given():
     assert scene.start_pose(value, 'living_room.yaml') == (0.32, 1.59, 0.0)
     assert scene.start_pose({**value, 'x_pose': '1'}, 'living_room.yaml') == (1.0, 0.0, 0.0)
     assert scene.start_pose(value, 'nowhere.yaml') is None
+    assert scene.start_pose(value, 'living_room.yaml', from_layout=False) is None
+
+
+def test_a_real_robot_may_stand_anywhere():
+    value = {name: default for name, default, _ in scene.ARGUMENTS} | {'use_sim_time': 'false'}
+    assert scene.start_pose(value, 'living_room.yaml') is None
+    assert scene.start_pose({**value, 'yaw': '1'}, 'living_room.yaml') == (0.0, 0.0, 1.0)
