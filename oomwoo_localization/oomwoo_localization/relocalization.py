@@ -58,7 +58,13 @@ class RelocalizerSettings:
         0.5,
     )
     doubt: float = setting(
-        0.8, 'how much more margin is needed for a score below the sure one', '', 0.0, 5.0
+        0.15, 'how much more lead is needed for a score below the sure one', '', 0.0, 5.0
+    )
+    lost_doubt: float = setting(
+        2.5, 'how much more for beams that end nowhere behind a wall', '', 0.0, 10.0
+    )
+    blur_doubt: float = setting(
+        0.3, 'how much more for beams that end near a wall, but not on it', '', 0.0, 5.0
     )
     twin_margin: float = setting(
         0.06, 'how much more lead is needed over a pose somewhere else', '', 0.0, 0.5
@@ -69,14 +75,14 @@ class RelocalizerSettings:
         0.25, 'share of beams through walls above which no pose is believed', '', 0.0, 1.0
     )
     most_lost: float = setting(
-        0.06,
+        0.1,
         'share of beams that end nowhere behind a wall above which no pose is believed',
         '',
         0.0,
         1.0,
     )
     least_checked: float = setting(
-        0.17, 'share of the scan that must lie on walls other than the two longest', '', 0.0, 1.0
+        0.1, 'share of the scan that must lie on walls other than the two longest', '', 0.0, 1.0
     )
     most_std_m: float = setting(
         0.05, 'standard deviation above which a direction is free', 'm', 0.001, 1.0
@@ -85,9 +91,20 @@ class RelocalizerSettings:
         1.5, 'standard deviation above which the heading is free', 'deg', 0.01, 45.0
     )
 
-    def margin(self, score):
-        """Return the lead that a score needs over every distinct pose, as a share of itself."""
-        return self.least_margin + self.doubt * max(0.0, self.sure_score - score)
+    def margin(self, score, lost=0.0, blur=0.0):
+        """
+        Return the lead that a pose needs over every distinct one, as a share of its score.
+
+        What has no place in the map at all says most that this may be another room (``lost``), and
+        a wall that is a little off (``blur``) more than a thing in the way: things in the way tell
+        the robot nothing about where it is, and as much against every other pose.
+        """
+        return (
+            self.least_margin
+            + self.doubt * max(0.0, self.sure_score - score)
+            + self.lost_doubt * lost
+            + self.blur_doubt * blur
+        )
 
 
 @dataclass(frozen=True)
@@ -120,13 +137,14 @@ class Winner:
     The best pose, refined, and what speaks for and against it.
 
     ``explained`` is the share of beams on walls, ``score`` the same less those of them that came
-    through another;
-    ``against`` is ``(reason_code, message)`` or None.
+    through another; ``needed`` the lead that it needs; ``against`` is ``(reason_code, message)``
+    or None.
     """
 
     refined: object
     explained: float
     score: float
+    needed: float
     against: tuple
 
 

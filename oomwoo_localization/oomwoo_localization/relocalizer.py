@@ -35,7 +35,11 @@ FULL_MARGIN = 1.5  # times the margin that is needed: confidence 1
 SAME_ELSEWHERE = 'free_direction', 'two_walls'
 HIT_M = 0.15  # an end this near a wall ends on it,
 HIT_CELLS = 1.75  # and so does one within so many cells
+# Near a wall, but not on it, is what is nearer than NEAR_M and off by more than so many times the
+# spread of those that end on walls; that spread is at least this, and this part of a cell.
+NEAR_M, BLUR_SPREADS, LEAST_SPREAD_M, LEAST_SPREAD_CELLS = 0.3, 2.5, 0.01, 0.3
 MOST_CELLS = 2_500_000  # of the search lattice with its margins; a level takes 8 bytes each
+MOST_TWINS = 5  # that are looked at one by one
 FLOOR = 0.75  # of the least score: what is below is not looked for
 
 
@@ -114,10 +118,10 @@ class Relocalizer:
         best = self._winner(evidence, found.leaves[0])
         answer = self._judge(evidence, found, best)
         if answer.reason_code == 'ambiguous' and answer.runner_up_score < (
-            best.explained * (1.0 - self.settings.margin(best.score))
+            best.explained * (1.0 - best.needed)
         ):
-            # Beams through walls ask for a greater lead than the search has shown so far.
-            found = self._search(evidence, 2, self.settings.margin(best.score))
+            # What speaks against the pose asks for a greater lead than the search has shown so far.
+            found = self._search(evidence, 2, best.needed)
             answer = self._judge(evidence, found, best)
         if answer.accepted:
             answer = self._doubt_twins(evidence, found.leaves[0], best, answer)
@@ -133,11 +137,16 @@ class Relocalizer:
         evidence = self._evidence(scan, base_from_scan)
         if len(evidence.ends) < self.settings.least_points:
             return []
-        found = self._search(evidence, count)
+        first = self._search(evidence, 1)
+        if not first.leaves:
+            return []
+        needed = self._winner(evidence, first.leaves[0]).needed
+        margin = FULL_MARGIN * (needed + self.settings.twin_margin)
+        found = self._search(evidence, count, margin)
         rivals = [
             leaf
             for leaf in found.leaves
-            if leaf.score >= self._rival_score(found.leaves[0].score, evidence)
+            if leaf.score >= self._rival_score(found.leaves[0].score, evidence, margin)
         ]
         return [
             (
@@ -218,18 +227,14 @@ class Relocalizer:
         """Return the best leaf as a :class:`Winner`, with what there is against it alone."""
         settings = self.settings
         refined, near = self._refined(evidence, leaf)
-        crossed = Rays(self.fields.fine, evidence.ends).crossed(*refined.pose[:, None])[0]
-        through = float(crossed.mean())
+        crossed, on_wall, behind = self._beams(evidence, refined)
+        through, lost = float(crossed.mean()), float(behind.mean())
         ends = transform_points(refined.pose, evidence.ends)
-        hit_m = max(HIT_M, HIT_CELLS * self.grid.resolution)
-        on_wall = np.abs(refined.residuals) < hit_m
-        # Off every wall, and behind one: a wall would have had to go away.
-        behind = crossed & ~on_wall | (refined.residuals < -hit_m)
-        lost = float(behind.mean())
         explained = self._share(evidence, leaf.score)
         # A beam that came through a wall does not count as one on a wall.
         score = explained - float((crossed & on_wall).mean())
         checked = share_off_two_lines(self.fields, ends, on_wall)
+        blur = float((self._blurred(refined.residuals, on_wall) & ~crossed).mean())
         std_m, std_deg = refined.std_m, math.degrees(refined.std_rad)
         against = None
         if score < settings.least_score:
@@ -261,7 +266,27 @@ class Relocalizer:
                 'free_direction',
                 (f'the scan leaves the pose free by {std_m:.2f} m and {std_deg:.1f} degrees'),
             )
-        return Winner(refined, explained, score, against)
+        return Winner(refined, explained, score, settings.margin(score, lost, blur), against)
+
+    def _beams(self, evidence, refined):
+        """
+        Return three (beams,) masks of a refined pose.
+
+        Which beams pass through walls, which end on one, and which end off every wall and behind
+        one, so that a wall would have had to go away.
+        """
+        crossed = Rays(self.fields.fine, evidence.ends).crossed(*refined.pose[:, None])[0]
+        hit_m = max(HIT_M, HIT_CELLS * self.grid.resolution)
+        on_wall = np.abs(refined.residuals) < hit_m
+        return crossed, on_wall, crossed & ~on_wall | (refined.residuals < -hit_m)
+
+    def _blurred(self, residuals, on_wall):
+        """Return the mask of beams that end near a wall, but not on it."""
+        off = np.abs(residuals)
+        spread = max(LEAST_SPREAD_M, LEAST_SPREAD_CELLS * self.grid.resolution)
+        if on_wall.any():
+            spread = max(spread, 1.4826 * float(np.median(off[on_wall])))
+        return (off > BLUR_SPREADS * spread) & (off < NEAR_M)
 
     def _judge(self, evidence, found, best):
         """
@@ -274,7 +299,7 @@ class Relocalizer:
         # Poses that were not looked for may explain as much as the bound of the search.
         bound = max(runner_up_score, self._share(evidence, found.complete_above))
         margin = 1.0 - bound / best.explained if best.explained > 0 else 0.0
-        needed = self.settings.margin(best.score)
+        needed = best.needed
         if math.isinf(found.complete_above):
             reason, message = (
                 'undecided',
@@ -316,21 +341,21 @@ class Relocalizer:
         Return the answer, refused if a pose somewhere else comes too close to it.
 
         A thing that is gone can make a twin look better than the truth, by what it has blocked; it
-        cannot move a pose by a little. So elsewhere more lead is asked for than nearby.
+        cannot move a pose by a little. So elsewhere more lead is asked for than nearby, unless the
+        lead is there even if all that was lost at the other pose is forgiven it.
         """
         settings = self.settings
-        needed = settings.margin(best.score) + settings.twin_margin
+        needed = best.needed + settings.twin_margin
         least = best.explained * (1.0 - needed) * FULL_SCORE * len(evidence.ends)
         apart = (settings.twin_m, math.radians(settings.twin_deg))
         found = search(
             self._lattice(evidence),
-            1,
+            MOST_TWINS,
             apart,
             lambda best: least,
             most_effort=settings.most_nodes,
             outside=leaf,
         )
-        twins = [twin for twin in found.leaves if twin.score > least]
         if math.isinf(found.complete_above):
             return replace(
                 answer,
@@ -338,7 +363,11 @@ class Relocalizer:
                 reason_code='undecided',
                 message=f'too many poses to look at: gave up after {settings.most_nodes} nodes',
             )
-        if not twins:
+        twins = [twin for twin in found.leaves if twin.score > least]
+        if len(twins) < MOST_TWINS and all(
+            self._forgiven(evidence, twin) <= best.explained * (1.0 - best.needed)
+            for twin in twins
+        ):
             return answer
         share = self._share(evidence, twins[0].score)
         lead = 1.0 - share / best.explained
@@ -354,6 +383,12 @@ class Relocalizer:
                 f'and a lead of {needed:.0%} is needed'
             ),
         )
+
+    def _forgiven(self, evidence, leaf):
+        """Return the share that a pose would explain if the walls its beams lie behind were gone."""
+        refined = self._refined(evidence, leaf)[0]
+        behind = self._beams(evidence, refined)[2] | np.isnan(refined.residuals)
+        return self._share(evidence, leaf.score) + float(behind.mean())
 
     # -- frames -----------------------------------------------------------------------------
 

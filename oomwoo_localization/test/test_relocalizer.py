@@ -327,3 +327,50 @@ def test_a_corner_alone_is_refused(flat):
     scan = make_scan(grid, np.array([-2.0, -1.5, -2.3]), 180, math.pi / 2)
     answer = relocalizer.relocalize(scan, np.eye(4))
     assert not answer.accepted and answer.reason_code in ('ambiguous', 'two_walls')
+
+
+def test_the_lead_that_is_needed_grows_with_what_speaks_against_a_pose():
+    """Nothing for a perfect match; most for beams that end where the map has nothing."""
+    asked = RelocalizerSettings()
+    assert asked.margin(1.0) == asked.margin(asked.sure_score) == asked.least_margin
+    assert asked.margin(0.75) == pytest.approx(asked.least_margin + 0.2 * asked.doubt)
+    lost, blurred, low = asked.margin(1.0, lost=0.1), asked.margin(1.0, blur=0.1), asked.margin(0.85)
+    assert lost > 2 * blurred > 2 * asked.least_margin and blurred > low
+
+
+@pytest.mark.parametrize('there', [True, False])
+def test_a_cupboard_that_is_gone_does_not_speak_for_the_twin(there):
+    """
+    Where it stands, the place opposite is told apart, however much lead is asked for over twins.
+
+    Where it has been taken away, the place opposite fits better than the truth, and is refused:
+    all that the truth has lost, it has lost behind the cupboard.
+    """
+    size = {'width': 5.0, 'depth': 3.5, 'origin': (-2.5, -1.75, 0.0)}
+    mapped = room((1.9, 1.3, 1.2, 0.9), **size)
+    here = np.array([0.4, -0.3, -2.0])
+    scan = make_scan(
+        mapped if there else room(**size), here, noise_m=0.01, rng=np.random.default_rng(0)
+    )
+    asked = RelocalizerSettings(
+        least_margin=0.01, twin_margin=0.3, doubt=0.0, lost_doubt=0.0, blur_doubt=0.0
+    )
+    answer = Relocalizer(mapped, asked).relocalize(scan, np.eye(4))
+    if there:
+        assert answer.accepted and is_near(answer, here)
+    else:
+        assert off(answer, here)[1] > 170
+        assert (answer.accepted, answer.reason_code) == (False, 'ambiguous')
+        assert 'elsewhere' in answer.message and off(answer, here)[0] > 0.5
+        assert np.hypot(*(answer.runner_up - here)[:2]) < 0.05
+
+
+def test_a_wall_a_little_off_is_told_from_noise():
+    """Beyond the spread of the beams on walls, and near one: blurred; far from all: in the way."""
+    relocalizer = Relocalizer(l_shaped_map())
+    sharp = np.r_[np.full(80, 0.02), np.full(10, 0.12), np.full(10, 0.8)]
+    mask = relocalizer._blurred(sharp, np.abs(sharp) < 0.15)
+    assert mask.tolist() == [False] * 80 + [True] * 10 + [False] * 10
+    noisy = np.r_[np.linspace(-0.14, 0.14, 90), np.full(10, 0.8)]
+    assert not relocalizer._blurred(noisy, np.abs(noisy) < 0.15).any()
+    assert not relocalizer._blurred(np.full(30, 0.8), np.zeros(30, dtype=bool)).any()

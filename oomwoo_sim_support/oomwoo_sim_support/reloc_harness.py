@@ -41,6 +41,8 @@ GRID_MAP_M = 0.025
 ORACLE = RelocalizerSettings(
     least_margin=SOLVABLE_MARGIN,
     doubt=0.0,
+    lost_doubt=0.0,
+    blur_doubt=0.0,
     twin_margin=0.0,
     least_score=0.3,
     most_crossed=0.5,
@@ -271,20 +273,25 @@ def print_table(table):
 
 
 def run_all(tasks, function, jobs):
-    """Return the results of a function over tasks, telling on a terminal how far it is."""
+    """Return the results of a function over tasks, telling on stderr how far it is."""
     results, began = [], time.monotonic()
+    on_terminal = sys.stderr.isatty()
+    every = 20 if on_terminal else max(100, len(tasks) // 50)
     with ProcessPoolExecutor(jobs) as pool:
         for number, one in enumerate(pool.map(function, tasks, chunksize=8), 1):
             results.append(one)
-            if sys.stderr.isatty() and number % 20 == 0:
+            if number % every == 0:
                 left = (time.monotonic() - began) / number * (len(tasks) - number)
+                wrong = sum(each['outcome'] == 'wrong' for each in results)
+                line = f'{number} of {len(tasks)} trials, {wrong} wrong, about {left:.0f} s to go'
                 print(
-                    f'\r{number} of {len(tasks)} trials, about {left:.0f} s to go ',
-                    end='',
+                    f'\r{line} ' if on_terminal else line,
+                    end='' if on_terminal else '\n',
                     file=sys.stderr,
+                    flush=True,
                 )
-    if sys.stderr.isatty():
-        print('\r' + 50 * ' ' + '\r', end='', file=sys.stderr)
+    if on_terminal:
+        print('\r' + 60 * ' ' + '\r', end='', file=sys.stderr)
     return results
 
 

@@ -34,16 +34,6 @@ def disc(x, y, radius, sides=12):
     return closed(np.stack([x + radius * np.cos(angle), y + radius * np.sin(angle)], axis=1))
 
 
-def moved(segments, pose):
-    """Return segments turned and shifted by a pose."""
-    return transform_points(pose, segments.reshape(-1, 2)).reshape(-1, 2, 2)
-
-
-def mirrored(segments):
-    """Return segments with left and right exchanged."""
-    return segments * [-1.0, 1.0]
-
-
 def ranges_to(segments, origin, angles):
     """
     Return (beams,) distances from a point along angles to the nearest segment.
@@ -54,7 +44,7 @@ def ranges_to(segments, origin, angles):
     start = segments[:, 0] - origin
     along = segments[:, 1] - segments[:, 0]
     across = direction[:, None, 0] * along[None, :, 1] - direction[:, None, 1] * along[None, :, 0]
-    with np.errstate(divide='ignore', invalid='ignore'):
+    with np.errstate(divide='ignore', invalid='ignore', over='ignore'):
         distance = (start[:, 0] * along[:, 1] - start[:, 1] * along[:, 0]) / across
         where = (
             start[None, :, 0] * direction[:, None, 1] - start[None, :, 1] * direction[:, None, 0]
