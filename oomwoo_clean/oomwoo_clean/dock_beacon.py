@@ -67,7 +67,8 @@ def beacon_sight(left, right, robot, settings=None):
         side = 1.0 if seen[0] else -1.0
         return _sight(side * math.radians(settings.one_sided_deg),
                       math.radians(settings.one_sided_error_deg), False)
-    ratios, angles = _response(robot.dock_receivers.yaw_offset_deg, robot.dock_receivers.baffle_deg)
+    receivers = robot.dock_receivers
+    ratios, angles = _response(receivers.yaw_offset_deg, receivers.baffle_deg)
     total = readings[0] + readings[1]
     ratio = (readings[0] - readings[1]) / total
     off = float(np.interp(ratio, ratios, angles))

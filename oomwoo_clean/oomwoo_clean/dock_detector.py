@@ -15,6 +15,7 @@ import numpy as np
 from oomwoo_clean.dock_fit import (
     align,
     Beams,
+    goes_on,
     into_dock,
     LEFT,
     moved,
@@ -25,10 +26,13 @@ from oomwoo_clean.dock_fit import (
     settle,
     slide,
 )
+from oomwoo_clean.dock_tracker import DockTracker, TrackerSettings
 from oomwoo_localization.dock import dock_shape as shape_of
-from oomwoo_localization.frames import compose, inverse, wrap_angle
+from oomwoo_localization.frames import wrap_angle
 from oomwoo_localization.scans import scan_points
 from oomwoo_localization.settings import setting
+
+__all__ = ['DetectorSettings', 'DockDetector', 'DockFix', 'DockTracker']
 
 _CAST_KEPT, _KEPT = 30, 4                 # hypotheses that are looked at closely, and refined
 _APART_M, _APART_RAD = 0.08, math.radians(10.0)
@@ -47,8 +51,8 @@ _PAIR_SLACK_M = 0.05
 
 
 @dataclass(frozen=True)
-class DetectorSettings:
-    """Settings of :class:`DockDetector`."""
+class DetectorSettings(TrackerSettings):
+    """Settings of :class:`DockDetector`, and of what tracks its fixes."""
 
     range_sigma_m: float = setting(0.01, 'noise of a range, one sigma', 'm', 0.0005, 0.1)
     face_sigma_m: float = setting(
@@ -56,10 +60,13 @@ class DetectorSettings:
     reach_m: float = setting(4.0, 'a dock farther than this is not looked for', 'm', 0.5, 20.0)
     fewest_returns: int = setting(6, 'returns that lie on the dock, at least', '', 3, 1000)
     side_returns: int = setting(2, 'returns on a side panel for it to be seen', '', 1, 100)
+    inside_returns: int = setting(
+        3, 'returns on the back and the inner sides, at least, while the beacon is seen', '', 0,
+        100)
     least_agreement: float = setting(
-        0.8, 'of the beams that reach the dock, the share that ends on it', '', 0.3, 1.0)
+        0.9, 'of the beams that reach the dock, the share that ends on it', '', 0.3, 1.0)
     least_visible: float = setting(
-        0.4, 'of the beams towards the dock, the share that ends on it, be others held up by '
+        0.5, 'of the beams towards the dock, the share that ends on it, be others held up by '
         'what stands before it', '', 0.05, 1.0)
     worst_sigma_m: float = setting(
         0.03, 'a fit less sure of its position than this is none', 'm', 0.001, 1.0)
@@ -70,10 +77,6 @@ class DetectorSettings:
     decisive_hint_m: float = setting(
         0.10, 'a hint no vaguer than this tells the dock from the corner beside it', 'm', 0.0,
         1.0)
-    agree_m: float = setting(0.03, 'two fixes this close agree', 'm', 0.001, 0.5)
-    agree_deg: float = setting(5.0, 'two fixes turned by less agree', 'deg', 0.1, 45.0)
-    drift_share: float = setting(
-        0.02, 'error of odometry as a share of the way and the turn', '', 0.0, 0.5)
 
 
 @dataclass(frozen=True)
@@ -251,7 +254,8 @@ class DockDetector:
         inliers, beyond = int(agrees.sum()), int(fit.beyond[0].sum())
         if inliers < settings.fewest_returns:
             return None, f'only {inliers} returns lie on the dock'
-        if inliers < settings.least_agreement * (inliers + beyond):
+        # One may: at the very edge of a panel.
+        if beyond > 1 and inliers < settings.least_agreement * (inliers + beyond):
             return None, f'{beyond} beams pass through where the dock would be'
         if inliers < settings.least_visible * fit.hit[0].sum():
             return None, 'too much stands before the dock'
@@ -262,6 +266,9 @@ class DockDetector:
         sides = sum(count >= settings.side_returns for count in on_side)
         if not (sides or min(on_side)):
             return None, 'a back alone is a wall as well'
+        along = np.unique(fit.face[0][agrees])
+        if goes_on(self._outline, pose, beams, along[~self._outline.upright[along]]):
+            return None, 'its side goes on past the mouth, as a wall does'
         covariance = _covariance(fit.information[0], pose[2])
         if math.sqrt(covariance[0, 0] + covariance[1, 1]) > settings.worst_sigma_m:
             return None, 'too little of the dock is seen'
@@ -273,6 +280,9 @@ class DockDetector:
                 return None, (
                     f'its beacon would be {math.degrees(abs(off)):.0f} degrees from where the '
                     'receivers see it')
+            inside = int((agrees & self._outline.inside[fit.face[0]]).sum())
+            if beacon.both and inside < settings.inside_returns:
+                return None, 'the beacon is seen and nothing of the inside of the bay'
             decided = decided or beacon.both
         if hint is not None:
             if max(_hint_sigmas(pose, hint)) > settings.hint_gate_sigmas:
@@ -323,81 +333,3 @@ def _covariance(information, yaw):
     turn = np.array([[math.cos(yaw), -math.sin(yaw), 0.0], [math.sin(yaw), math.cos(yaw), 0.0],
                      [0.0, 0.0, 1.0]])
     return turn @ np.linalg.inv(information + 1e-3 * np.eye(3)) @ turn.T
-
-
-class DockTracker:
-    """
-    Two scans must agree: keeps the dock's pose in odom over fixes, averaged (Kalman, 1960).
-
-    ``pose`` (3,) in odom is None until two fixes in a row agree; ``covariance`` (3, 3) goes with
-    it.
-    """
-
-    _LEAST = np.diag([1e-4, 1e-4, math.radians(0.02)]) ** 2    # what averaging does not beat
-
-    def __init__(self, settings=None):
-        """Take :class:`DetectorSettings`."""
-        self.settings = settings or DetectorSettings()
-        self.reset()
-
-    def reset(self):
-        """Forget the dock."""
-        self.pose = self.covariance = None
-        self._pending = self._odom = None
-
-    def update(self, fix, odom_pose):
-        """
-        Take in a fix (None for a scan without) at the robot's ``odom_pose`` (3,).
-
-        Returns the agreed pose (3,) of the dock in odom, or None when this fix stands alone.
-        """
-        odom_pose = np.asarray(odom_pose, dtype=float)
-        self._drift(odom_pose)
-        if fix is None:
-            return None
-        seen, covariance = _into_odom(fix, odom_pose)
-        if self.pose is not None and self._agree(self.pose, seen):
-            self._fuse(seen, covariance)
-            self._pending = None
-            return self.pose
-        before, self._pending = self._pending, (seen, covariance)
-        if before is None or not self._agree(before[0], seen):
-            return None
-        self.pose, self.covariance = before
-        self._fuse(seen, covariance)
-        self._pending = None
-        return self.pose
-
-    def in_base(self, odom_pose):
-        """Return the agreed pose (3,) in base_footprint, None without one."""
-        return None if self.pose is None else compose(inverse(odom_pose), self.pose)
-
-    def _agree(self, one, other):
-        off = compose(inverse(one), other)
-        return (math.hypot(off[0], off[1]) <= self.settings.agree_m
-                and abs(off[2]) <= math.radians(self.settings.agree_deg))
-
-    def _drift(self, odom_pose):
-        """Let the uncertainty grow with the way driven since the last update."""
-        if self._odom is not None and self.covariance is not None:
-            x, y, turn = compose(inverse(self._odom), odom_pose)
-            away = np.hypot(*(self.pose - odom_pose)[:2])
-            share = self.settings.drift_share
-            move = share * (math.hypot(x, y) + abs(turn) * away)
-            self.covariance = self.covariance + np.diag([move, move, share * abs(turn)]) ** 2
-        self._odom = odom_pose
-
-    def _fuse(self, seen, covariance):
-        off = seen - self.pose
-        off[2] = wrap_angle(off[2])
-        gain = self.covariance @ np.linalg.inv(self.covariance + covariance)
-        self.pose = self.pose + gain @ off
-        self.pose[2] = wrap_angle(self.pose[2])
-        self.covariance = (np.eye(3) - gain) @ self.covariance + self._LEAST
-
-
-def _into_odom(fix, odom_pose):
-    """Return a fix's pose and covariance in odom."""
-    c, s = math.cos(odom_pose[2]), math.sin(odom_pose[2])
-    turn = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
-    return compose(odom_pose, fix.pose), turn @ fix.covariance @ turn.T

@@ -23,6 +23,7 @@ RIGHT, BACK, LEFT = 0, 1, 2               # parts of the dock
 _AGREE_NATS, _BEYOND_NATS, _HELD_UP_NATS = 5.3, 4.6, 1.0
 _SHIFTS_M = np.linspace(-0.12, 0.12, 49)
 _SLIDE_SLACK_M = 0.03
+_IN_LINE_M, _AHEAD_M, _LEG_M = 0.02, (0.04, 0.40), 0.08
 _FRONTAL = 0.5                            # sine of the least angle at which a front is looked for
 _PARALLEL = 1e-9
 _GATES_M = (0.10, 0.07, 0.05, 0.035)      # trimming of the first iterations, nearest face
@@ -51,6 +52,7 @@ class Outline:
         self.part, self.front, self.upright = part, front, axis == 0
         count = int(self.upright.sum())
         self._of_axis = ((slice(0, count), 0), (slice(count, None), 1))
+        self.inside = np.isin(np.arange(len(axis)), (2, 3, 4))
         self.panel = shape.panel
         self.size = float(np.hypot(outer, depth))
 
@@ -104,12 +106,12 @@ class Outline:
         y = np.abs(y)
         outer, inner, depth = self.value[5], self.value[3], -self.value[2]
         out = np.maximum(x, 0.0)
-        deep = np.maximum(np.maximum(-depth - x, out), 0.0)     # beyond the ends of the inner side
+        deep = np.maximum(-depth - x, out)            # beyond the ends of the inner side
         square = (y - inner) ** 2 + deep ** 2
         wide = np.maximum(np.maximum(inner - y, y - outer), 0.0)
         np.minimum(square, x ** 2 + wide ** 2, out=square)
         np.minimum(square, (x + depth) ** 2 + np.maximum(y - inner, 0.0) ** 2, out=square)
-        end = np.maximum(np.maximum(self.low[5] - x, out), 0.0)
+        end = np.maximum(self.low[5] - x, out)
         np.minimum(square, (y - outer) ** 2 + end ** 2, out=square)
         return np.sqrt(square)
 
@@ -232,6 +234,21 @@ def settle(outline, poses, beams, noise, steps=3):
     return Fits(poses, information, hit, faces, agrees, beyond, square)
 
 
+def goes_on(outline, pose, beams, faces):
+    """
+    Tell whether one of the side ``faces`` goes on past the mouth, as a wall does and no panel.
+
+    A leg near the mouth does not count: what lies ahead in line with the face must be longer.
+    """
+    x, y = into_dock(pose[None], beams.points)
+    for face in faces:
+        ahead = x[(np.abs(y - outline.value[face]) < _IN_LINE_M) & (x > _AHEAD_M[0])
+                  & (x < _AHEAD_M[1])]
+        if len(ahead) >= 3 and np.ptp(ahead) > _LEG_M:
+            return True
+    return False
+
+
 def slide(outline, pose, beams):
     """
     Find where a dock is along its own axis by which beams end on it and which pass it by.
@@ -288,7 +305,7 @@ class _View:
 
     def step(self, faces, hit, gate):
         """
-        Return a step (K, 3) of Gauss and Newton in the dock frame, its information (K, 3, 3).
+        Return Gauss and Newton's increment (K, 3) in the dock frame, its information (K, 3, 3).
 
         A point on a face is at its distance from it; one on the front of a panel besides
         somewhere across it, evenly spread.
