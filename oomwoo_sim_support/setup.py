@@ -38,6 +38,7 @@ setup(
         'ir_beacon_sim = oomwoo_sim_support.ir_beacon_sim_node:main',
         'embedded_navigator = oomwoo_sim_support.embedded_navigator_node:main',
         'map_server = oomwoo_sim_support.map_server_node:main',
+        'map_saver = oomwoo_sim_support.map_saver_node:main',
         'localization_error = oomwoo_sim_support.localization_error_node:main',
         'odom_slip = oomwoo_sim_support.odom_slip_node:main',
         'kidnap_injector = oomwoo_sim_support.kidnap_injector_node:main',
