@@ -98,7 +98,8 @@ class Outline:
         x, y = points
         low, high = self.low[0] - _FRONT_REACH_M, self.high[0] + _FRONT_REACH_M
         beside = np.abs(y)
-        at = (np.abs(x) < _FRONT_REACH_M) & (beside > low) & (beside < high) & (rays[0] < -_FRONTAL)
+        at = (np.abs(x) < _FRONT_REACH_M) & (beside > low) & (beside < high)
+        at &= rays[0] < -_FRONTAL
         return at, (y < 0.0).astype(int)
 
     def distance(self, x, y):
@@ -106,7 +107,7 @@ class Outline:
         y = np.abs(y)
         outer, inner, depth = self.value[5], self.value[3], -self.value[2]
         out = np.maximum(x, 0.0)
-        deep = np.maximum(-depth - x, out)            # beyond the ends of the inner side
+        deep = np.maximum(-depth - x, out)           # beyond the ends of the inner side
         square = (y - inner) ** 2 + deep ** 2
         wide = np.maximum(np.maximum(inner - y, y - outer), 0.0)
         np.minimum(square, x ** 2 + wide ** 2, out=square)

@@ -3,7 +3,7 @@ import math
 
 import numpy as np
 from oomwoo_clean.dock_beacon import BeaconSight
-from oomwoo_clean.dock_detector import DockDetector
+from oomwoo_clean.dock_detector import DetectorSettings, DockDetector
 from oomwoo_localization.dock import DockShape
 from oomwoo_localization.frames import compose, inverse, transform_points, wrap_angle
 from oomwoo_localization.robot import load_robot
@@ -37,7 +37,7 @@ def see(base, segments=None, circles=(), noise_m=0.0, rng=None, base_from_scan=N
                    **scanner), base_from_scan
 
 
-def sight(base, error_rad=0.0, sigma_rad=math.radians(1.5), both=True):
+def sight(base, error_rad=0.0, sigma_rad=0.026, both=True):
     """Return the :class:`BeaconSight` of a robot at ``base`` in the dock frame."""
     x, y = transform_points(inverse(base), [(-SHAPE.depth, 0.0)])[0]
     bearing = math.atan2(y, x - ROBOT.dock_receivers.x)
@@ -57,5 +57,4 @@ def error(fix, base):
 
 def detector(**settings):
     """Return a detector; its robot and shape are the packaged ones."""
-    from oomwoo_clean.dock_detector import DetectorSettings
     return DockDetector(ROBOT, SHAPE, DetectorSettings(**settings))

@@ -94,11 +94,13 @@ class SimDock:
             self._touched_s = time_s
 
     def tick(self, base_pose, period_s):
-        """Take in how far it was pushed, and what was charged in the last ``period_s``."""
+        """Take in how far it was pushed, and the charge of ``period_s`` that made up for use."""
         x, y, _ = self._moved.tolist()
         self.push_m = max(self.push_m, math.hypot(x, y))
         if self.charging(base_pose):
-            self.charged += period_s / (60.0 * self._settings.charge_minutes)
+            settings = self._settings
+            self.charged += period_s / 60.0 * (
+                1.0 / settings.charge_minutes + 1.0 / settings.battery_minutes)
 
     def charging(self, base_pose):
         """Tell whether the sprung contacts of a robot at ``base_pose`` meet those of the dock."""
@@ -106,9 +108,9 @@ class SimDock:
             return False
         settings = self._settings
         x, y, yaw = compose(inverse(self.pose()), base_pose).tolist()
-        return (x - self._home[0] <= settings.contact_travel_m
-                and abs(y) <= settings.contact_lateral_m
-                and abs(yaw) <= math.radians(settings.contact_yaw_deg))
+        return bool(x - self._home[0] <= settings.contact_travel_m
+                    and abs(y) <= settings.contact_lateral_m
+                    and abs(yaw) <= math.radians(settings.contact_yaw_deg))
 
     def infrared(self, base_pose):
         """Return what the (left, right) receivers of a robot at ``base_pose`` read, 0..1."""
