@@ -21,15 +21,17 @@ setup(
     data_files=[
         ('share/ament_index/resource_index/packages', [f'resource/{PACKAGE}']),
         (f'share/{PACKAGE}', ['package.xml']),
-        *data('worlds', 'models', 'launch'),
+        *data('worlds', 'config', 'launch'),
     ],
     install_requires=['setuptools'],
     extras_require={'test': ['pytest']},
     zip_safe=True,
     maintainer='OOMWOO maintainers',
     maintainer_email='maintainers@oomwoo.example',
-    description='Generated worlds, models and the launch file that starts one.',
+    description='Gazebo: generated worlds, bridge, bumper, the launch file that starts it.',
     license='Apache-2.0',
     entry_points={'console_scripts': [
+        'bumper_adapter = oomwoo_gazebo.bumper_adapter_node:main',
+        'command_expiry = oomwoo_gazebo.command_expiry_node:main',
     ]},
 )

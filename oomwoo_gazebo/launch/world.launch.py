@@ -1,11 +1,32 @@
 """Start a world with the robot in it: Gazebo where it can be had, else the embedded simulator."""
+import glob
+import os
 from pathlib import Path
+import shlex
+import tempfile
 
-from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction, Shutdown
-from launch.substitutions import LaunchConfiguration
+from ament_index_python.packages import get_package_share_directory
+from launch.actions import (
+    GroupAction,
+    IncludeLaunchDescription,
+    LogInfo,
+    RegisterEventHandler,
+    SetEnvironmentVariable,
+    Shutdown,
+)
+from launch.event_handlers import OnProcessExit
+from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch_ros.actions import Node
-from oomwoo_sim_support.launch_choices import choose, is_true, LaunchError, number
+from oomwoo_gazebo.gazebo_files import bridge_config, GazeboWorld, service_bridges
+from oomwoo_localization.robot import load_robot
+from oomwoo_sim_support.launch_choices import (
+    choose,
+    described,
+    given,
+    is_true,
+    LaunchError,
+    number,
+)
 from oomwoo_sim_support.layout import find_layout
 
 ARGUMENTS = (
@@ -16,39 +37,67 @@ ARGUMENTS = (
     ('odom_source', 'robot_wheels', 'robot_wheels or ground_truth'),
     ('sim', 'auto', 'auto, embedded or gazebo'),
     ('use_sim_time', 'true', 'must be true: a simulator is the clock'),
-    ('headless', 'true', 'no window; the embedded simulator has none anyway'),
+    (
+        'headless', 'auto',
+        "without Gazebo's window: true, false, or auto for where there is no display"),
+    ('gui', 'auto', "with Gazebo's window: the opposite of headless"),
     ('real_time_factor', '1.0', 'simulated over wall time; 0: as fast as it goes'),
     (
         'command_wait_s', '0.0',
-        'wall time that the clock waits for whoever drives to answer a scan [s]'),
+        'wall time that the clock waits for whoever drives to answer a scan [s]; embedded only'),
     ('seed', '0', 'of noise, slip and calibration errors'),
     ('namespace', '', 'namespace of the simulator, tf included'),
     ('params_file', '', 'YAML with further parameters of the simulator'),
 )
-NO_GAZEBO = 'there is no model of the robot for Gazebo yet, only the worlds'
+GAZEBO_PACKAGES = (
+    'ros_gz_sim', 'ros_gz_bridge', 'ros_gz_interfaces', 'robot_state_publisher', 'oomwoo_bringup')
+# Wheels and caster touch down from here without a bounce, and nothing starts inside the floor.
+SPAWN_HEIGHT_M = 0.002
+SOFTWARE_GL = {'LIBGL_ALWAYS_SOFTWARE': '1', 'EGL_PLATFORM': 'surfaceless'}
 
 
 def _start(context):
-    value = {name: LaunchConfiguration(name).perform(context).strip() for name, _, _ in ARGUMENTS}
+    value = given(ARGUMENTS, context)
     if not is_true('use_sim_time', value['use_sim_time']):
         raise LaunchError(
             'use_sim_time:=false: a simulator is the clock of everything that runs with it')
-    is_true('headless', value['headless'])
-    return [LogInfo(msg=choose_simulator(value['sim'])), embedded_simulator(value)]
+    headless = without_window(value)
+    taken, line = choose_simulator(value['sim'])
+    if taken == 'embedded':
+        return [LogInfo(msg=line), embedded_simulator(value)]
+    return [LogInfo(msg=line), *gazebo(value, headless)]
 
 
 def choose_simulator(asked):
-    """
-    Return the log line that says why it is the embedded simulator.
+    """Return (which, why); raises LaunchError for one that is not installed, naming packages."""
+    return choose('sim', asked, {'gazebo': GAZEBO_PACKAGES, 'embedded': ()})
 
-    Raises LaunchError for ``gazebo``, saying what is missing.
-    """
-    taken, line = choose('sim', asked, {'gazebo': ('ros_gz_sim', 'ros_gz_bridge'), 'embedded': ()})
-    if taken == 'embedded':
-        return line
-    if asked == 'gazebo':
-        raise LaunchError(f'sim:=gazebo: {NO_GAZEBO}')
-    return f'sim: embedded (auto; {NO_GAZEBO})'
+
+def without_window(value):
+    """Return whether Gazebo runs without its window; raises LaunchError for a contradiction."""
+    asked = []
+    for name, inverted in (('headless', False), ('gui', True)):
+        if value[name] != 'auto':
+            asked.append(is_true(name, value[name]) != inverted)
+    if len(set(asked)) == 2:
+        raise LaunchError(
+            f'headless:={value["headless"]} gui:={value["gui"]}: one is the opposite of the other')
+    if asked:
+        return asked[0]
+    return not (os.environ.get('DISPLAY') or os.environ.get('WAYLAND_DISPLAY'))
+
+
+def start_pose(value, layout):
+    """Return (x, y, yaw) where the robot starts: as asked for, else where the layout says."""
+    default = layout.start if layout is not None else (0.0, 0.0, 0.0)
+    return tuple(number(name, value[name]) if value[name] else float(at)
+                 for name, at in zip(('x_pose', 'y_pose', 'yaw'), default))
+
+
+def common_arguments(value):
+    """Return (parameter files, remappings) that every node of the simulator gets."""
+    return ([value['params_file']] if value['params_file'] else [],
+            [('/tf', 'tf'), ('/tf_static', 'tf_static')] if value['namespace'] else [])
 
 
 def embedded_simulator(value):
@@ -61,17 +110,108 @@ def embedded_simulator(value):
     for name in ('x_pose', 'y_pose', 'yaw'):
         if value[name]:
             parameters[name] = number(name, value[name])
-    files = [value['params_file']] if value['params_file'] else []
-    remappings = [('/tf', 'tf'), ('/tf_static', 'tf_static')] if value['namespace'] else []
+    files, remappings = common_arguments(value)
     return Node(
         package='oomwoo_sim_support', executable='embedded_sim', name='embedded_sim',
         namespace=value['namespace'], output='screen', parameters=[parameters, *files],
         remappings=remappings, on_exit=Shutdown(reason='the simulator has ended'))
 
 
+def gazebo(value, headless):
+    """Return what Gazebo takes: server, robot, bridges, and what the base has beside them."""
+    folder = Path(tempfile.mkdtemp(prefix='oomwoo_gazebo_'))
+    world = GazeboWorld(
+        value['world'], folder, number('real_time_factor', value['real_time_factor']))
+    robot = load_robot().name
+    actions = []
+    if world.missing:
+        actions.append(LogInfo(msg=(
+            f'world {world.file}: does not load {", ".join(world.missing)}; '
+            'sensors or bumpers will be silent')))
+    return [
+        *actions, *software_rendering(headless), gazebo_server(value, world, headless),
+        include('oomwoo_bringup', 'robot_description.launch.py', {
+            'use_sim_time': 'true', 'odom_source': value['odom_source'],
+            'namespace': value['namespace']}),
+        *spawn(value, world, robot), *bridges(value, world, robot, folder),
+        *beside_gazebo(value, world)]
+
+
+def include(package, file, arguments):
+    """Return the action that includes a launch file; its arguments stay in their own scope."""
+    path = Path(get_package_share_directory(package)) / 'launch' / file
+    return GroupAction([IncludeLaunchDescription(
+        PythonLaunchDescriptionSource(str(path)), launch_arguments=arguments.items())])
+
+
+def software_rendering(headless):
+    """Return what makes the LiDAR's renderer do without a graphics card, where there is none."""
+    if not headless or glob.glob('/dev/dri/renderD*') or glob.glob('/dev/nvidia[0-9]*'):
+        return []
+    return [
+        LogInfo(msg='gazebo: no graphics card, the LiDAR is rendered in software (Mesa, EGL)'),
+        *(SetEnvironmentVariable(name, value) for name, value in SOFTWARE_GL.items()
+          if name not in os.environ)]
+
+
+def gazebo_server(value, world, headless):
+    """Return Gazebo itself, running from the start; its end ends the launch."""
+    words = ['-r', '-v', '2', '--seed', str(int(number('seed', value['seed'])))]
+    if headless:
+        words += ['-s', '--headless-rendering']
+    return include('ros_gz_sim', 'gz_sim.launch.py', {
+        'gz_args': shlex.join([*words, str(world.file)]), 'on_exit_shutdown': 'true'})
+
+
+def spawn(value, world, robot):
+    """Return what puts the robot into the world; when that fails, the launch ends."""
+    x, y, yaw = start_pose(value, world.layout)
+    create = Node(
+        package='ros_gz_sim', executable='create', namespace=value['namespace'], output='screen',
+        arguments=[
+            '-world', world.name, '-topic', 'robot_description', '-name', robot,
+            '-x', f'{x:g}', '-y', f'{y:g}', '-z', f'{SPAWN_HEIGHT_M:g}', '-Y', f'{yaw:g}'])
+
+    def created(event, context):
+        if event.returncode != 0 and not context.is_shutdown:
+            raise LaunchError(f'Gazebo did not take the robot into {world.name}: see above')
+
+    return [create, RegisterEventHandler(OnProcessExit(target_action=create, on_exit=created))]
+
+
+def bridges(value, world, robot, folder):
+    """Return the bridges of topics and of services."""
+    template = Path(get_package_share_directory('oomwoo_gazebo')) / 'config' / 'bridge.yaml'
+    config = folder / 'bridge.yaml'
+    config.write_text(
+        bridge_config(template.read_text(encoding='utf-8'), world.name, robot), encoding='utf-8')
+    # Two processes: one that is given a topic or service by argument need not read its file.
+    return [
+        Node(package='ros_gz_bridge', executable='parameter_bridge', name='gazebo_bridge',
+             namespace=value['namespace'], output='screen',
+             parameters=[{'config_file': str(config), 'use_sim_time': True}]),
+        Node(package='ros_gz_bridge', executable='parameter_bridge', name='gazebo_services',
+             namespace=value['namespace'], output='screen',
+             arguments=service_bridges(world.name))]
+
+
+def beside_gazebo(value, world):
+    """Return the nodes for what Gazebo lacks: a bumper, a time limit for commands, infrared."""
+    files, remappings = common_arguments(value)
+
+    def node(package, executable, **parameters):
+        return Node(
+            package=package, executable=executable, name=executable, output='screen',
+            namespace=value['namespace'], remappings=remappings,
+            parameters=[{'use_sim_time': True, **parameters}, *files])
+
+    nodes = [node('oomwoo_gazebo', 'bumper_adapter'), node('oomwoo_gazebo', 'command_expiry')]
+    if world.layout is not None and world.layout.dock is not None:
+        nodes.append(node(
+            'oomwoo_sim_support', 'ir_beacon_sim', world=str(world.layout.path.resolve())))
+    return nodes
+
+
 def generate_launch_description():
     """Declare the arguments and start the simulator."""
-    return LaunchDescription([
-        *(DeclareLaunchArgument(name, default_value=default, description=text)
-          for name, default, text in ARGUMENTS),
-        OpaqueFunction(function=_start)])
+    return described(ARGUMENTS, _start)

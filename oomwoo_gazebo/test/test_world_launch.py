@@ -76,19 +76,39 @@ def test_nonsense_is_refused_by_argument(launch_file):
         launch_file.embedded_simulator(arguments(launch_file, world='atlantis.world'))
 
 
-def test_gazebo_is_refused_with_the_reason(launch_file, monkeypatch):
-    """Whether its packages are installed or not; auto takes the embedded one and says why."""
+def test_gazebo_is_taken_where_it_is_installed(launch_file, monkeypatch):
+    """Else auto takes the embedded one and says why, and asking for it names what is missing."""
     monkeypatch.setattr(launch_choices, 'installed', lambda package: False)
-    assert 'ros_gz_sim' in launch_file.choose_simulator('auto')
-    with pytest.raises(LaunchError, match='sim:=gazebo: not installed: ros_gz_sim'):
+    taken, line = launch_file.choose_simulator('auto')
+    assert taken == 'embedded' and 'for gazebo, ros_gz_sim and 4 more would have' in line
+    with pytest.raises(LaunchError, match='sim:=gazebo: not installed: ros_gz_sim ros_gz_bridge'):
         launch_file.choose_simulator('gazebo')
+    monkeypatch.setattr(launch_choices, 'installed', lambda package: package != 'ros_gz_bridge')
+    assert launch_file.choose_simulator('auto')[0] == 'embedded'
     monkeypatch.setattr(launch_choices, 'installed', lambda package: True)
-    assert launch_file.choose_simulator('auto').startswith(
-        'sim: embedded (auto; there is no model')
-    with pytest.raises(LaunchError, match='no model of the robot'):
-        launch_file.choose_simulator('gazebo')
+    assert launch_file.choose_simulator('auto') == ('gazebo', 'sim: gazebo (auto)')
+    assert launch_file.choose_simulator('embedded')[0] == 'embedded'
     with pytest.raises(LaunchError, match='sim:=unity'):
         launch_file.choose_simulator('unity')
+
+
+def test_a_window_where_there_is_a_display_or_as_it_was_asked_for(launch_file, monkeypatch):
+    """``gui`` is ``headless`` the other way round, and both at odds are refused."""
+    monkeypatch.delenv('DISPLAY', raising=False)
+    monkeypatch.delenv('WAYLAND_DISPLAY', raising=False)
+
+    def headless(**changes):
+        return launch_file.without_window(arguments(launch_file, **changes))
+
+    assert headless() and not headless(gui='true') and not headless(headless='false')
+    monkeypatch.setenv('DISPLAY', ':0')
+    assert not headless() and headless(headless='true') and headless(gui='false')
+    assert headless(headless='true', gui='false')
+    for changes in ({'headless': 'true', 'gui': 'true'}, {'headless': 'false', 'gui': 'false'}):
+        with pytest.raises(LaunchError, match='opposite'):
+            headless(**changes)
+    with pytest.raises(LaunchError, match='gui:=maybe'):
+        headless(gui='maybe')
 
 
 @pytest.mark.skipif(

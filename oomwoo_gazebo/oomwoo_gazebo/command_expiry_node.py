@@ -1,0 +1,78 @@
+"""
+Stops Gazebo's base when commands cease: its drive has no time limit of its own.
+
+Commands reach Gazebo directly; this node says ``~/stop`` beside them, which the bridge brings to
+the same topic. The algorithm is :mod:`oomwoo_gazebo.command_expiry`.
+"""
+from dataclasses import dataclass
+import sys
+
+from geometry_msgs.msg import Twist
+from oomwoo_gazebo.command_expiry import CommandExpiry
+from oomwoo_localization.robot import load_robot
+from oomwoo_localization.ros_support import OK, run_node, SuiteNode, WARN
+from oomwoo_localization.settings import setting
+
+_TICK_S = 0.05
+
+
+@dataclass(frozen=True)
+class CommandExpirySettings:
+    """How long a command counts."""
+
+    timeout_s: float = setting(
+        -1.0, 'the base stops this long after the last command; negative: as robot.yaml says',
+        's', -1.0, 10.0)
+    robot_file: str = setting('', 'robot file; empty: the packaged one', live=False)
+
+
+class CommandExpiryNode(SuiteNode):
+    """Listens to ``cmd_vel`` and says when it has ceased."""
+
+    def __init__(self):
+        """Wait for a command."""
+        super().__init__('command_expiry', CommandExpirySettings)
+        self._robot_timeout_s = load_robot(self.settings.robot_file or None).limits.command_timeout
+        self._expiry = CommandExpiry(self._timeout_s())
+        self._out = self.create_publisher(Twist, '~/stop', 10)
+        self.create_subscription(Twist, 'cmd_vel', self._on_command, 10)
+        self.create_timer(_TICK_S, self._tick)
+        self.set_status(OK, 'no command', 'WAITING')
+
+    def _timeout_s(self):
+        asked = self.settings.timeout_s
+        return self._robot_timeout_s if asked < 0.0 else asked
+
+    def settings_changed(self):
+        """Take over parameters that were set while running."""
+        self._expiry.timeout_s = self._timeout_s()
+
+    def time_went_back(self):
+        """Stop: the last command belongs to another time."""
+        self._expiry.forget()
+        self._out.publish(Twist())
+
+    def _on_command(self, msg):
+        self._expiry.heard(msg.linear.x, msg.angular.z, self.now_s())
+        self.set_status(OK, 'commands come in', 'DRIVING')
+
+    def _tick(self):
+        if self._expiry.expired(self.now_s()):
+            self._out.publish(Twist())
+            topic = self.resolve_topic_name('cmd_vel')
+            self.set_status(
+                WARN, f'stopped: nothing on {topic} for {self._expiry.timeout_s} s', 'STOPPED',
+                'stale_command')
+
+    def stop(self):
+        """Leave the robot standing."""
+        self._out.publish(Twist())
+
+
+def main(args=None):
+    """Run the node."""
+    return run_node(CommandExpiryNode, args)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,72 @@
+"""Gazebo's base stops when commands cease: the rule, and the node over real DDS."""
+import time
+
+from geometry_msgs.msg import Twist
+from oomwoo_gazebo.command_expiry import CommandExpiry
+from oomwoo_gazebo.command_expiry_node import CommandExpiryNode
+from oomwoo_localization.robot import load_robot
+import pytest
+import rclpy
+from rclpy.executors import SingleThreadedExecutor
+
+
+def test_a_command_counts_for_its_time_and_then_the_stop_is_said_for_as_long():
+    """Not before the first command, and not for ever."""
+    expiry = CommandExpiry(0.5)
+    assert not expiry.expired(100.0)
+    expiry.heard(0.2, 0.0, 10.0)
+    assert not expiry.expired(10.5)
+    assert expiry.expired(10.51) and expiry.expired(10.99)
+    assert expiry.expired(11.01) and not expiry.expired(11.02)
+
+
+def test_commands_that_go_on_and_a_stop_need_none():
+    """A zero is what the base would be told anyway."""
+    expiry = CommandExpiry(0.5)
+    for tenth in range(20):
+        expiry.heard(0.1, 0.3, tenth * 0.1)
+        assert not expiry.expired(tenth * 0.1 + 0.09)
+    expiry.heard(0.0, 0.0, 2.0)
+    assert not expiry.expired(3.0)
+
+
+@pytest.mark.parametrize('linear, angular', [
+    (0.0, 0.01), (-0.1, 0.0), (float('nan'), 0.0), (0.0, float('inf'))])
+def test_whatever_may_move_the_base_expires(linear, angular):
+    """Turning, backing up, and numbers that are none."""
+    expiry = CommandExpiry(0.5)
+    expiry.heard(linear, angular, 0.0)
+    assert expiry.expired(0.6)
+
+
+def test_the_node_says_stop_when_commands_cease():
+    """After robot.yaml's time, as a zero; nothing while they come."""
+    rclpy.init()
+    expiry, node = CommandExpiryNode(), rclpy.create_node('expiry_test')
+    executor = SingleThreadedExecutor()
+    executor.add_node(expiry)
+    executor.add_node(node)
+    try:
+        stops = []
+        node.create_subscription(
+            Twist, 'command_expiry/stop', lambda msg: stops.append((time.monotonic(), msg)), 10)
+        commands = node.create_publisher(Twist, 'cmd_vel', 10)
+        moving = Twist()
+        moving.linear.x = 0.2
+        end = time.monotonic() + 30.0
+        while expiry._expiry._heard_s is None and time.monotonic() < end:
+            commands.publish(moving)
+            executor.spin_once(timeout_sec=0.05)
+        assert expiry._expiry._heard_s is not None and not stops
+        last = time.monotonic()
+        while not stops and time.monotonic() < end:
+            executor.spin_once(timeout_sec=0.05)
+        assert stops and stops[0][1] == Twist()
+        # The last command may have come some time after it was sent, never before.
+        assert stops[0][0] - last > load_robot().limits.command_timeout - 0.1
+        assert expiry._status.message.startswith('stopped: nothing on /cmd_vel')
+    finally:
+        executor.shutdown()
+        expiry.destroy_node()
+        node.destroy_node()
+        rclpy.try_shutdown()
