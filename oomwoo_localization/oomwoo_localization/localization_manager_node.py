@@ -12,15 +12,15 @@ from geometry_msgs.msg import PoseArray, PoseWithCovarianceStamped
 from nav_msgs.msg import OccupancyGrid
 import numpy as np
 from oomwoo_localization.grids import GridError
-from oomwoo_localization.localization_manager import (
+from oomwoo_localization.localization_manager import LocalizationManager
+from oomwoo_localization.recovery_ros_support import CommandLine, OtherDrivers
+from oomwoo_localization.recovery_types import (
     Answer,
     GIVEN_UP,
     Inputs,
-    LocalizationManager,
     ManagerSettings,
     WATCHING,
 )
-from oomwoo_localization.recovery_ros_support import CommandLine, OtherDrivers
 from oomwoo_localization.robot import load_robot
 from oomwoo_localization.ros_support import (
     ERROR,

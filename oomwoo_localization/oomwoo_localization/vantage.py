@@ -1,10 +1,11 @@
 """
-Where to look from next, when what is seen fits several places of the map; and the way there.
+Where to look from next, when what is seen fits several places of the map.
 
-What each candidate pose would see from each spot within reach is read off the map; the spot from
-which they would see the most different things is the one to go to (active localization: Fox,
-Burgard and Thrun, 1998). Without candidates or a map, the way goes to where it is open and the
-robot has not looked yet.
+What each candidate pose would see from each spot within reach is read off the map; a spot from
+which one of them would see what another cannot is worth going to (active localization: Fox,
+Burgard and Thrun, 1998). Such a goal is kept until it is reached, since the better of two goals
+far off changes with every step. Without candidates or a map, the way goes to where it is open and
+the robot has not looked yet.
 """
 
 from dataclasses import dataclass
@@ -12,30 +13,31 @@ import math
 
 import numpy as np
 from oomwoo_localization.frames import compose, inverse, transform_points, wrap_angle
-from oomwoo_localization.grids import floor_distances, OccupancyGrid
+from oomwoo_localization.grids import floor_distances
 from oomwoo_localization.settings import check_settings, setting
+from oomwoo_localization.vantage_drive import LEAST_POINTS, open_ways, Way
+from oomwoo_localization.views import coarser, telling
 
-LEAST_POINTS = 30  # with fewer returns one does not drive
-SEEN_WITHIN_RAD = math.radians(15.0)
-LEAST_SEEN = 3  # returns that have to lie about a direction, else it is not known to be open
 PLAN_CELL_M = 0.1
 PLAN_SPARE_M = 0.03
-MOST_SPOTS = 200
-SPENT_SHARE = 0.2  # what should have told there, and did not
+MOST_SPOTS = 400  # for all candidates together
+MOST_REFINED = 8  # spots about which it looks closer
+MORE_SHARE = 0.05  # so much more a spot has to tell than one from which it did not
 ENOUGH_SHARE = 0.3  # more than this decides no better
 MOST_COMPARED = 4  # candidates whose views are compared
-LONGEST_WEIGHED_M = 0.3  # neighbouring ends farther apart are not of one wall
-BEARINGS = np.linspace(-math.pi, math.pi, 48, endpoint=False)
+SAME_M, SAME_RAD = 0.5, math.radians(20.0)  # a candidate of the last drive, found again
+REACHED_M = 0.3  # a goal is where one looked from as near as this
+NEARER_M, MOST_IN_VAIN = 0.1, 3  # drives that lead no nearer, after which a goal is left
 
 
 @dataclass(frozen=True)
 class VantageSettings:
     """How far to go for another view, and how carefully."""
 
-    step_m: float = setting(1.0, 'length of one drive at most', 'm', 0.1, 3.0)
+    step_m: float = setting(1.5, 'length of one drive at most', 'm', 0.1, 3.0)
     least_step_m: float = setting(0.25, 'a shorter drive is not worth it', 'm', 0.05, 1.0)
     reach_m: float = setting(
-        10.0, 'spots farther than this along the floor are not thought of', 'm', 0.5, 30.0
+        20.0, 'spots farther than this along the floor are not thought of', 'm', 0.5, 100.0
     )
     drive_speed: float = setting(0.2, 'speed while driving to another view', 'm/s', 0.02, 0.5)
     turn_speed: float = setting(1.2, 'turn rate while doing so', 'rad/s', 0.1, 2.5)
@@ -56,106 +58,77 @@ class VantageSettings:
     )
 
 
-@dataclass(frozen=True)
-class Way:
+class NothingToTell(ValueError):
+    """The candidates look alike from everywhere: no drive decides between them."""
+
+
+@dataclass
+class Goal:
     """
-    A straight drive.
+    A spot of the map (2,) from which candidate ``teller`` would be told from ``other``.
 
-    ``heading`` rad in odom, ``length_m``; ``gain`` is the share of what is seen that tells the
-    candidates apart where it leads to in the end, NaN when that is not known, and ``target_m`` how
-    far that is.
+    Both are numbers of :class:`KnownCandidates`. ``gain`` is the share that tells, ``nearest_m``
+    the least way there so far, ``in_vain`` how many drives in a row did not shorten it.
     """
 
-    heading: float
-    length_m: float
-    gain: float = math.nan
-    target_m: float = math.nan
+    spot: np.ndarray
+    teller: int
+    other: int
+    gain: float
+    nearest_m: float = math.inf
+    in_vain: int = 0
 
 
-def open_ways(points, headings, half_width_m):
-    """
-    Return (H,) metres that a disk at the origin can go in each heading until it touches a point.
+class KnownCandidates:
+    """Numbers candidates so that each keeps its own, whatever order they come in."""
 
-    ``points`` (N, 2) in the robot's frame, ``headings`` (H,) rad, ``half_width_m`` the disk's
-    radius. Infinite where nothing is in the way, zero where too few returns lie about the heading
-    to know.
-    """
-    points = np.asarray(points, dtype=float).reshape(-1, 2)
-    headings = np.asarray(headings, dtype=float)
-    along = np.cos(headings)[:, None] * points[:, 0] + np.sin(headings)[:, None] * points[:, 1]
-    across = np.cos(headings)[:, None] * points[:, 1] - np.sin(headings)[:, None] * points[:, 0]
-    inside = np.sqrt(np.maximum(half_width_m**2 - across**2, 0.0))
-    blocked = (np.abs(across) < half_width_m) & (along > 0.0)
-    free = np.where(blocked, np.maximum(along - inside, 0.0), np.inf).min(axis=1, initial=np.inf)
-    bearings = np.arctan2(points[:, 1], points[:, 0])
-    near = np.abs(wrap_angle(bearings[None, :] - headings[:, None])) < SEEN_WITHIN_RAD
-    return np.where(near.sum(axis=1) < LEAST_SEEN, 0.0, free)
+    def __init__(self):
+        """Know none."""
+        self._corrections = []
 
+    def numbers(self, candidates, odom):
+        """Return the number of each of ``candidates`` (K poses in the map), robot at ``odom``."""
+        taken, back = [], inverse(odom)
+        for candidate in candidates:
+            number = self._number(candidate, odom, taken)
+            if number is None:
+                number = len(self._corrections)
+                self._corrections.append(None)
+            # Odometry drifts: what is known of it is what was found last.
+            self._corrections[number] = compose(candidate, back)
+            taken.append(number)
+        return taken
 
-def predicted_ranges(grid, poses, bearings=BEARINGS, range_max=12.0):
-    """
-    Return (P, B) ranges that a scanner at ``poses`` (P, 3) would see in the map.
-
-    By sphere tracing (Hart, 1996): each step goes as far as the nearest obstacle is away.
-    ``range_max`` where nothing is met.
-    """
-    poses = np.asarray(poses, dtype=float).reshape(-1, 3)
-    angles = poses[:, 2, None] + bearings[None, :]
-    away = np.stack([np.cos(angles), np.sin(angles)], axis=-1).reshape(-1, 2)
-    begin = np.repeat(poses[:, :2], len(bearings), axis=0)
-    ranges = np.zeros(len(away))
-    going = np.ones(len(away), dtype=bool)
-    for _ in range(200):
-        at = begin[going] + ranges[going, None] * away[going]
-        step = grid.lookup(grid.obstacle_distance, at, outside=np.inf)
-        ranges[going] += np.maximum(step, grid.resolution / 2)
-        still = (step > grid.resolution / 2) & (ranges[going] < range_max)
-        going[np.flatnonzero(going)[~still]] = False
-        if not going.any():
-            break
-    return np.minimum(ranges, range_max).reshape(len(poses), len(bearings))
-
-
-def telling(grid, candidates, spots, differ_m):
-    """
-    Return (K, K, S) shares 0..1: of what candidate i would see, how much cannot be where j is.
-
-    ``candidates`` (K, 3) poses in the map, ``spots`` (S, 3) poses relative to each of them. What
-    ends away from every wall there cannot be; what only passes through one can, since furniture
-    is moved. Walls count by their length, as in the search.
-    """
-    candidates = np.asarray(candidates, dtype=float).reshape(-1, 3)
-    spots = np.asarray(spots, dtype=float).reshape(-1, 3)
-    shares = np.zeros((len(candidates), len(candidates), len(spots)))
-    poses = [np.array([compose(candidate, spot) for spot in spots]) for candidate in candidates]
-    for i, mine in enumerate(poses):
-        ranges = predicted_ranges(grid, mine)
-        ends = ranges[..., None] * np.stack([np.cos(BEARINGS), np.sin(BEARINGS)], axis=-1)
-        lengths = np.linalg.norm(np.roll(ends, -1, axis=1) - ends, axis=-1)
-        lengths = np.minimum(lengths, LONGEST_WEIGHED_M)
-        total = np.maximum(lengths.sum(axis=1), 1e-6)
-        for j, at in enumerate(poses):
-            if i == j:
-                continue
-            c, s = np.cos(at[:, 2, None]), np.sin(at[:, 2, None])
-            x = at[:, 0, None] + c * ends[..., 0] - s * ends[..., 1]
-            y = at[:, 1, None] + s * ends[..., 0] + c * ends[..., 1]
-            placed = np.stack([x.ravel(), y.ravel()], axis=1)
-            away = grid.lookup(grid.obstacle_distance, placed, outside=np.inf)
-            off = away.reshape(ranges.shape) > differ_m
-            shares[i, j] = (off * lengths).sum(axis=1) / total
-    return shares
+    def _number(self, candidate, odom, taken):
+        best, nearest = None, SAME_M
+        for number, correction in enumerate(self._corrections):
+            pose = compose(correction, odom)
+            apart = math.dist(pose[:2], candidate[:2])
+            turned = abs(wrap_angle(pose[2] - candidate[2]))
+            if number not in taken and apart <= nearest and turned <= SAME_RAD:
+                best, nearest = number, apart
+        return best
 
 
 class VantagePlanner:
-    """Chooses the next drive; keeps the target while the candidates stay."""
+    """Chooses the next drive; keeps its goal until it is reached or led to nothing."""
 
     def __init__(self, settings=None, robot=None, grid=None):
         """``robot`` gives the radius; without a map, ``grid``, ways are chosen by openness."""
         self.settings = check_settings(settings or VantageSettings())
         self._radius = robot.body.radius if robot else 0.175
         self._grid = grid
-        self._coarse = None if grid is None else coarser(grid, PLAN_CELL_M)
+        self._coarse = None
+        if grid is not None:
+            self._coarse = coarser(grid, PLAN_CELL_M)
+            room = self._coarse.obstacle_distance + self._coarse.resolution / 2
+            self._passable = self._coarse.free & (room > self._radius)
+        self.forget()
+
+    def forget(self):
+        """Begin anew: nothing was tried yet."""
+        self._known, self._goal = KnownCandidates(), None
+        self._seen, self._left = {}, []  # shares by (teller, other); spots left
 
     def plan(self, points, odom, candidates=(), visited=()):
         """
@@ -166,51 +139,51 @@ class VantagePlanner:
         from which it has looked. Raises :class:`NothingToTell` when the map shows that the
         candidates look alike from everywhere within reach.
         """
-        headings = np.radians(np.arange(-180.0, 180.0, 5.0))
         if len(points) < LEAST_POINTS:
             return None
+        headings, lengths, free = self._ways(points)
+        towards = None
+        if self._grid is not None and len(candidates) >= 2:
+            candidates = [np.asarray(pose, dtype=float) for pose in candidates[:MOST_COMPARED]]
+            towards = self._towards_goal(odom, candidates, visited)
+        if not len(headings):
+            return None
+        if towards is not None:
+            base, field, left_m = towards
+            way = self._way_down(headings, lengths, base, field)
+            if way is not None:
+                heading, length_m = way
+                return Way(
+                    float(wrap_angle(odom[2] + heading)), length_m, self._goal.gain, left_m)
+        return self._open_way(headings, lengths, free, odom, visited)
+
+    # -- straight ways from here ------------------------------------------------------------
+
+    def _ways(self, points):
+        """Return headings in the robot's frame, lengths to drive and free lengths, (H,) each."""
         settings = self.settings
+        headings = np.radians(np.arange(-180.0, 180.0, 5.0))
         # More room than is driven with, so that noise in a point does not end the drive.
         free = open_ways(points, headings, self._radius + settings.body_margin_m + PLAN_SPARE_M)
         lengths = np.minimum(free - settings.body_margin_m, settings.step_m)
         able = lengths >= settings.least_step_m
-        headings, lengths, free = headings[able], lengths[able], free[able]
-        target = self._target(odom, candidates, visited)
-        if not len(headings):
-            return None
-        if target is None:
-            return self._open_way(headings, lengths, free, odom, visited)
-        field, gain, target_m = target
-        base = candidates[0]
+        return headings[able], lengths[able], free[able]
+
+    def _way_down(self, headings, lengths, base, field):
+        """Return the (heading, length) that ends nearest to the goal, None if all lead away."""
         left = np.full(len(headings), np.inf)
         reach = lengths.copy()
-        for share in (1.0, 0.6):
+        for share in (1.0, 0.7, 0.4):
             ends = (
                 np.stack([np.cos(headings), np.sin(headings)], axis=1) * (share * lengths)[:, None]
             )
             here = self._coarse.lookup(field, transform_points(base, ends), outside=np.inf)
-            better = (here < left - 1e-9) & (share * lengths >= settings.least_step_m)
+            better = (here < left - 1e-9) & (share * lengths >= self.settings.least_step_m)
             left[better], reach[better] = here[better], share * lengths[better]
         if not np.isfinite(left).any():
-            return self._open_way(headings, lengths, free, odom, visited)
+            return None
         best = int(np.argmin(left + 0.05 * np.abs(headings)))
-        return Way(float(wrap_angle(odom[2] + headings[best])), float(reach[best]), gain, target_m)
-
-    def _gains(self, candidates, spots, odom, visited):
-        """
-        Return (S,) what each spot tells at most.
-
-        A candidate that would have been told from another at a place that was visited, and was
-        not, has nothing more to show against that one.
-        """
-        planar = np.column_stack([spots, np.zeros(len(spots))])
-        shares = telling(self._grid, candidates, planar, self.settings.differ_m)
-        if len(visited):
-            there = transform_points(inverse(odom), np.reshape(visited, (-1, 2)))
-            planar = np.column_stack([there, np.zeros(len(there))])
-            seen = telling(self._grid, candidates, planar, self.settings.differ_m)
-            shares[seen.max(axis=2) >= SPENT_SHARE] = 0.0
-        return shares.max(axis=(0, 1))
+        return float(headings[best]), float(reach[best])
 
     def _open_way(self, headings, lengths, free, odom, visited):
         """Return the way that leads away from where the robot has looked, and into the open."""
@@ -222,132 +195,151 @@ class VantagePlanner:
         best = int(np.argmax(apart + 0.1 * np.minimum(free, 5.0) - 0.05 * np.abs(headings)))
         return Way(float(wrap_angle(odom[2] + headings[best])), float(lengths[best]))
 
-    def _target(self, odom, candidates, visited):
-        """Return floor distances to the most telling spot, what it tells, how far it is."""
-        if self._grid is None or len(candidates) < 2:
+    # -- the goal ---------------------------------------------------------------------------
+
+    def _towards_goal(self, odom, candidates, visited):
+        """Return (pose of the goal's teller, (rows, columns) metres to the goal, metres left)."""
+        numbers = self._known.numbers(candidates, odom)
+        self._note_seen(odom, candidates, numbers, visited)
+        found = self._kept_goal(candidates, numbers)
+        if found is None:
+            self._goal = self._new_goal(candidates, numbers)
+            found = self._kept_goal(candidates, numbers)
+        return found
+
+    def _kept_goal(self, candidates, numbers):
+        """Return what :meth:`_towards_goal` does, None when the goal is no longer one."""
+        goal = self._goal
+        if goal is None or not {goal.teller, goal.other} <= set(numbers):
             return None
-        coarse, base = self._coarse, np.asarray(candidates[0], dtype=float)
-        room = coarse.obstacle_distance + coarse.resolution / 2
-        passable = coarse.free & (room > self._radius)
-        start = np.rint(coarse.points_to_cells([base[:2]])).astype(int)
-        if not inside(start[0], coarse.shape):
+        if goal.gain < self._seen.get((goal.teller, goal.other), -1.0) + MORE_SHARE:
             return None
-        row, column = start[0]
-        passable[max(0, row - 1):row + 2, max(0, column - 1):column + 2] = True
-        away = floor_distances(passable, coarse.resolution, start)
-        cells = np.argwhere(np.isfinite(away) & (away <= self.settings.reach_m) & (away > 0.0))
-        if not len(cells):
+        base = candidates[numbers.index(goal.teller)]
+        passable, start = self._floor(base)
+        if start is None:
             return None
-        cells = cells[np.unique(np.linspace(0, len(cells) - 1, MOST_SPOTS).astype(int))]
-        spots = transform_points(inverse(base), coarse.cells_to_points(cells))
-        for other in candidates[
-            1:
-        ]:  # where one of them could not stand, the drive would not get there
-            stands = (
-                coarse.lookup(passable.astype(float), transform_points(other, spots), outside=0.0)
-                > 0.5
-            )
-            if stands.any():
-                cells, spots = cells[stands], spots[stands]
-        gains = self._gains(candidates[:MOST_COMPARED], spots, odom, visited)
-        if gains.max() < self.settings.telling_share:
+        cell = np.rint(self._coarse.points_to_cells([goal.spot])).astype(int)
+        field = floor_distances(passable, self._coarse.resolution, cell)
+        left_m = float(field[tuple(start)])
+        if left_m <= REACHED_M:
+            # Looked from there, and it told nothing.
+            self._saw(goal.teller, goal.other, goal.gain)
+            return None
+        goal.in_vain = 0 if left_m < goal.nearest_m - NEARER_M else goal.in_vain + 1
+        goal.nearest_m = min(goal.nearest_m, left_m)
+        if goal.in_vain > MOST_IN_VAIN:
+            self._left.append(goal.spot)
+            return None
+        return base, field, left_m
+
+    def _new_goal(self, candidates, numbers):
+        """Return the :class:`Goal` that is worth its way; raises NothingToTell without one."""
+        best, most = None, -math.inf
+        for i, teller in enumerate(numbers):
+            away = self._away(candidates[i])
+            cells = np.argwhere(away <= self.settings.reach_m)
+            cells, step = spread(cells, MOST_SPOTS // len(candidates))
+            shares, cells = self._shares(cells, candidates, numbers, i)
+            # What tells may be seen through a narrow gap only: finer where most of it is seen.
+            top = cells[np.argsort(shares.max(axis=0))[-MOST_REFINED:]]
+            fine = around(top, step, away <= self.settings.reach_m)
+            finer, fine = self._shares(fine, candidates, numbers, i)
+            cells, shares = np.vstack([cells, fine]), np.hstack([shares, finer])
+            if not len(cells):
+                continue
+            gains = shares.max(axis=0)
+            # A telling spot nearby beats one that tells a little more far off.
+            worth = np.minimum(gains, ENOUGH_SHARE) / (1.0 + 0.3 * away[tuple(cells.T)])
+            worth[gains < self.settings.telling_share] = -math.inf
+            k = int(np.argmax(worth))
+            if worth[k] > most:
+                most, other = worth[k], numbers[int(np.argmax(shares[:, k]))]
+                spot = self._coarse.cells_to_points(cells[k:k + 1])[0]
+                best = Goal(spot, teller, other, float(gains[k]))
+        if best is None:
             raise NothingToTell(
                 'the candidates look alike in the map from everywhere within '
                 f'{self.settings.reach_m:.0f} m that was not looked at, so driving cannot decide'
             )
-        lengths = away[tuple(cells.T)]
-        # A telling spot nearby beats one that tells a little more far off.
-        best = int(np.argmax(np.minimum(gains, ENOUGH_SHARE) / (1.0 + 0.3 * lengths)))
-        if gains[best] < self.settings.telling_share:
-            best = int(np.argmax(gains))
-        field = floor_distances(passable, coarse.resolution, cells[best:best + 1])
-        return field, float(gains[best]), float(lengths[best])
+        return best
 
-
-class NothingToTell(ValueError):
-    """The candidates look alike from everywhere: no drive decides between them."""
-
-
-def inside(cell, shape):
-    """Tell whether a (row, column) is one of an array of a shape."""
-    return 0 <= cell[0] < shape[0] and 0 <= cell[1] < shape[1]
-
-
-def coarser(grid, cell_m):
-    """Return the map in larger cells: occupied where any part is, free where all is."""
-    factor = max(1, round(cell_m / grid.resolution))
-    if factor == 1:
-        return grid
-    rows, columns = (math.ceil(n / factor) * factor for n in grid.shape)
-    cells = np.full((rows, columns), -1, dtype=np.int8)
-    cells[: grid.shape[0], : grid.shape[1]] = grid.cells
-    blocks = cells.reshape(rows // factor, factor, columns // factor, factor)
-    highest, lowest = blocks.max(axis=(1, 3)), blocks.min(axis=(1, 3))
-    merged = np.where((lowest < 0) & (highest < 65), -1, highest).astype(np.int8)
-    return OccupancyGrid(merged, grid.resolution * factor, grid.origin)
-
-
-@dataclass(frozen=True)
-class DriveStep:
-    """A command; ``done`` with a ``reason``: arrived, blocked, bumped, late, blind."""
-
-    linear: float
-    angular: float
-    done: bool = False
-    reason: str = ''
-
-
-STAND = DriveStep(0.0, 0.0)
-
-
-class VantageDrive:
-    """Turns to a heading and drives a length, guarded by scan and bumper."""
-
-    def __init__(self, way, odom, time_s, settings, body_radius_m):
-        """Begin the drive of ``way`` at ``odom`` (3,)."""
-        self._way, self._settings = way, settings
-        self._from, self._began_s = np.array(odom, dtype=float), time_s
-        self._half_width = body_radius_m + settings.body_margin_m
-        self._turning = True
-        self._bumped_at = None
-
-    def step(self, time_s, odom, points, bumped):
+    def _shares(self, cells, candidates, numbers, i):
         """
-        Return the :class:`DriveStep`.
+        Return (K, S) by how much candidate ``i`` is told from each at ``cells``, and those cells.
 
-        ``odom`` (3,) now, ``points`` (N, 2) of the latest scan in the robot's frame or None when
-        that is stale.
+        Of the cells (N, 2), those are kept where the others could stand, too. Zero where it is no
+        more than what it was not told by before.
         """
-        settings, odom = self._settings, np.asarray(odom, dtype=float)
-        if time_s - self._began_s > settings.drive_s:
-            return DriveStep(0.0, 0.0, True, 'late')
-        if points is None or len(points) < LEAST_POINTS:
-            return DriveStep(0.0, 0.0, True, 'blind')
-        if bumped or self._bumped_at is not None:
-            return self._back_off(odom, points)
-        error = wrap_angle(self._way.heading - odom[2])
-        if self._turning and abs(error) > math.radians(2.0):
-            return DriveStep(
-                0.0, float(np.clip(3.0 * error, -settings.turn_speed, settings.turn_speed))
-            )
-        self._turning = False
-        gone = math.hypot(*(odom - self._from)[:2])
-        left = self._way.length_m - gone
-        if left <= 0.0:
-            return DriveStep(0.0, 0.0, True, 'arrived')
-        ahead = float(open_ways(points, [0.0], self._half_width)[0]) - settings.body_margin_m / 2
-        if ahead <= 0.0:
-            return DriveStep(0.0, 0.0, True, 'blocked')
-        speed = min(settings.drive_speed, max(0.03, left), max(0.03, ahead))
-        return DriveStep(speed, float(np.clip(1.5 * error, -0.5, 0.5)))
+        places = self._coarse.cells_to_points(cells)
+        spots = transform_points(inverse(candidates[i]), places)
+        keep = np.ones(len(cells), dtype=bool)
+        for other in candidates:
+            # Where one of them could not stand, the drive would not get there.
+            placed = transform_points(other, spots)
+            stands = self._coarse.lookup(self._passable.astype(float), placed, outside=0.0) > 0.5
+            if (keep & stands).any():
+                keep &= stands
+        for left in self._left:
+            keep &= np.hypot(*(places - left).T) > 2 * REACHED_M
+        poses = planar(spots[keep])
+        shares = telling(self._grid, candidates, poses, self.settings.differ_m)[i]
+        for j, other in enumerate(numbers):
+            seen = self._seen.get((numbers[i], other))
+            if seen is not None:
+                shares[j, shares[j] < seen + MORE_SHARE] = 0.0
+        return shares, cells[keep]
 
-    def _back_off(self, odom, points):
-        if self._bumped_at is None:
-            self._bumped_at = odom.copy()
-        gone = math.hypot(*(odom - self._bumped_at)[:2])
-        behind = float(
-            open_ways(points, [math.pi], self._half_width - self._settings.body_margin_m)[0]
-        )
-        if gone >= self._settings.back_off_m or behind < 0.03:
-            return DriveStep(0.0, 0.0, True, 'bumped')
-        return DriveStep(-0.08, 0.0)
+    def _note_seen(self, odom, candidates, numbers, visited):
+        """Note by how much one should have been told from another where it looked, in vain."""
+        if not len(visited):
+            return
+        there = transform_points(inverse(odom), np.reshape(visited, (-1, 2)))
+        seen = telling(self._grid, candidates, planar(there), self.settings.differ_m).max(axis=2)
+        for i, j in np.argwhere(seen >= self.settings.telling_share):
+            self._saw(numbers[i], numbers[j], float(seen[i, j]))
+
+    def _saw(self, teller, other, share):
+        self._seen[teller, other] = max(share, self._seen.get((teller, other), 0.0))
+
+    def _away(self, base):
+        """Return (rows, columns) metres along the floor from ``base``, infinite where no goal is."""
+        passable, start = self._floor(base)
+        if start is None:
+            return np.full(self._coarse.shape, np.inf)
+        away = floor_distances(passable, self._coarse.resolution, start[None])
+        away[away <= REACHED_M] = np.inf  # to look from here again is no use
+        return away
+
+    def _floor(self, base):
+        """Return where the map lets one drive from ``base`` (3,), and its cell; None outside."""
+        row, column = np.rint(self._coarse.points_to_cells([base[:2]])[0]).astype(int)
+        rows, columns = self._coarse.shape
+        if not (0 <= row < rows and 0 <= column < columns):
+            return self._passable, None
+        passable = self._passable.copy()
+        passable[max(0, row - 1):row + 2, max(0, column - 1):column + 2] = True
+        return passable, np.array([row, column])
+
+
+def spread(cells, most):
+    """Return ``cells`` (N, 2) on the finest lattice that has ``most`` at most, and its step."""
+    step = 1
+    while True:
+        kept = cells[(cells % step == 0).all(axis=1)]
+        if len(kept) <= most:
+            return kept, step
+        step += 1
+
+
+def around(cells, step, allowed):
+    """Return the cells (N, 2) nearer than ``step`` to one of ``cells``, where ``allowed`` is."""
+    reach = np.arange(1 - step, step)
+    offsets = np.stack(np.meshgrid(reach, reach), axis=-1).reshape(-1, 2)
+    found = np.unique((cells[:, None] + offsets).reshape(-1, 2), axis=0)
+    found = found[((found >= 0) & (found < allowed.shape)).all(axis=1)]
+    return found[allowed[tuple(found.T)]]
+
+
+def planar(spots):
+    """Return poses (S, 3) with heading zero at spots (S, 2)."""
+    return np.column_stack([spots, np.zeros(len(spots))])

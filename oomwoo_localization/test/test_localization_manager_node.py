@@ -36,9 +36,10 @@ from std_srvs.srv import SetBool, Trigger
 from tf2_ros import StaticTransformBroadcaster, TransformBroadcaster
 
 STEP_S = 0.05
-# A step takes a few milliseconds of wall time, an answer over DDS on a busy machine many of them.
+# A step takes a few milliseconds of wall time, an answer over DDS on a busy machine many.
 PATIENT = {
-    'clear_s': 30.0, 'answer_s': 30.0, 'confirm_s': 10.0, 'stale_s': 3.0, 'health_patience_s': 10.0}
+    'clear_s': 30.0, 'answer_s': 30.0, 'confirm_s': 10.0, 'stale_s': 3.0,
+    'health_patience_s': 10.0}
 TRUE = np.array([1.0, 0.5, 0.3])
 TWIN = np.array([-1.0, -0.5, 0.3 - math.pi])
 
@@ -319,7 +320,7 @@ def test_two_places_decide_and_the_follower_stands_meanwhile(robot):
     robot.until(lambda: 'moving' in robot.words)
     assert robot.calls == ['enable False']
     robot.until(lambda: 'commit' in robot.words, 40.0)
-    assert 0.3 < math.hypot(*robot.odom[:2]) < 1.2
+    assert 0.3 < math.hypot(*robot.odom[:2]) < 1.7
     assert robot.commands[-1] == (0.0, 0.0)
     assert max(abs(linear) for linear, _ in robot.commands) <= 0.2 + 1e-6
     np.testing.assert_allclose(robot.seeds[0][0], compose(TRUE, robot.odom), atol=0.05)

@@ -11,7 +11,8 @@ import math
 import numpy as np
 from oomwoo_localization.frames import wrap_angle
 from oomwoo_localization.health import LostDetector, ScanScorer
-from oomwoo_localization.localization_manager import Answer, Inputs, LocalizationManager
+from oomwoo_localization.localization_manager import LocalizationManager
+from oomwoo_localization.recovery_types import Answer, Inputs
 from oomwoo_localization.relocalizer import Relocalizer
 from oomwoo_localization.scan_localizer import ScanLocalizer
 from oomwoo_localization.scans import scan_points

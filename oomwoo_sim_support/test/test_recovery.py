@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 from oomwoo_localization.grids import GridError, OccupancyGrid
-from oomwoo_localization.localization_manager import ManagerSettings
+from oomwoo_localization.recovery_types import ManagerSettings
 from oomwoo_localization.robot import load_robot
 from oomwoo_sim_support import recovery_harness
 from oomwoo_sim_support.kidnap import KidnapDraw
