@@ -34,7 +34,7 @@ class BackInSettings:
     stop_short_m: float = setting(
         0.015, 'stops this far before the back of the bay and creeps from there', 'm', 0.0, 0.05)
     creep_more_m: float = setting(
-        0.012, 'creeps at most this far beyond where the contacts should have met', 'm', 0.0, 0.05)
+        0.003, 'creeps at most this far beyond where the back should touch', 'm', 0.0, 0.05)
     line_gain: float = setting(
         6.0, 'angle to the centreline asked for per distance to it', 'rad/m', 1.0, 30.0)
     line_limit_deg: float = setting(12.0, 'largest such angle', 'deg', 1.0, 30.0)

@@ -1,16 +1,21 @@
 """
 Dock from where the robot stands, in a world that world.launch.py started, and end.
 
-Exit status 0 when it is docked, 1 when it gave up. Names executables of oomwoo_clean without depending
-on it: this package is below that one, and a launch file is data.
+Exit status 0 when it is docked, 1 when it gave up. Names executables of oomwoo_clean without
+depending on it: this package is below that one, and a launch file is data.
 """
-from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, EmitEvent, OpaqueFunction, RegisterEventHandler
+from launch.actions import EmitEvent, RegisterEventHandler
 from launch.event_handlers import OnProcessExit
 from launch.events import Shutdown
-from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
-from oomwoo_sim_support.launch_choices import installed, is_true, LaunchError
+from oomwoo_sim_support.launch_choices import (
+    described,
+    find_file,
+    given,
+    installed,
+    is_true,
+    LaunchError,
+)
 
 ARGUMENTS = (
     ('use_sim_time', 'true', 'take the time from /clock'),
@@ -19,25 +24,26 @@ ARGUMENTS = (
         'beacon_sim', 'false',
         'start the beacon for a simulator without infrared, Gazebo; the embedded one has its own'),
     ('world', 'kitchen_dining', 'world of that beacon'),
-    ('params_file', '', 'YAML with further parameters for all nodes'),
+    ('params_file', '', 'YAML with further parameters for all nodes, read after config/dock.yaml'),
     ('namespace', '', 'namespace of all nodes'),
 )
 
 
 def _start(context):
-    value = {name: LaunchConfiguration(name).perform(context).strip() for name, _, _ in ARGUMENTS}
+    value = given(ARGUMENTS, context)
     if not installed('oomwoo_clean'):
         raise LaunchError('docking: oomwoo_clean is not installed')
     common = {'use_sim_time': is_true('use_sim_time', value['use_sim_time'])}
     beacon = value['mode'] == 'beacon'
     if not beacon and value['mode'] != 'lidar':
         raise LaunchError(f'mode:={value["mode"]}: is neither beacon nor lidar')
+    config = find_file('params_file', 'dock', 'oomwoo_clean', 'config', '.yaml')
     more = [value['params_file']] if value['params_file'] else []
 
     def node(package, executable, parameters):
         return Node(
             package=package, executable=executable, name=executable, output='screen',
-            namespace=value['namespace'], parameters=[common, parameters, *more])
+            namespace=value['namespace'], parameters=[config, common, parameters, *more])
 
     drive = node('oomwoo_clean', 'dock_drive', {
         'mode': value['mode'], 'dock_on_start': True, 'exit_when_done': True})
@@ -57,7 +63,4 @@ def _drive_ended(event, context):
 
 def generate_launch_description():
     """Declare the arguments and start the docking."""
-    return LaunchDescription([
-        *(DeclareLaunchArgument(name, default_value=default, description=text)
-          for name, default, text in ARGUMENTS),
-        OpaqueFunction(function=_start)])
+    return described(ARGUMENTS, _start)

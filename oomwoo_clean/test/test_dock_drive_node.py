@@ -1,0 +1,221 @@
+"""The docking node over real DDS, with the embedded simulator around it."""
+import math
+from pathlib import Path
+import signal
+import subprocess
+import sys
+import time
+
+from action_msgs.msg import GoalStatus
+from diagnostic_msgs.msg import DiagnosticStatus
+from geometry_msgs.msg import Twist
+from nav2_msgs.action import DockRobot, UndockRobot
+from nav_msgs.msg import Odometry
+from oomwoo_clean.dock_drive_node import NodeSettings
+from oomwoo_localization.frames import compose, inverse
+from oomwoo_localization.ros_support import LATCHED_QOS, pose_from_msg, pose_to_msg
+from oomwoo_localization.settings import settings_table
+import pytest
+import rclpy
+from rclpy.action import ActionClient
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.parameter import Parameter
+from std_msgs.msg import String
+
+HERE = Path(__file__).parents[1]
+DOCK = (-2.11, -0.5, 0.0)
+SUCCEEDED, ABORTED, CANCELED = (
+    GoalStatus.STATUS_SUCCEEDED, GoalStatus.STATUS_ABORTED, GoalStatus.STATUS_CANCELED)
+
+
+def start(module, *parameters):
+    """Start a node as a process of its own."""
+    arguments = [part for parameter in parameters for part in ('-p', parameter)]
+    return subprocess.Popen(
+        [sys.executable, '-m', module, '--ros-args', *arguments], stderr=subprocess.PIPE,
+        text=True, cwd=HERE)
+
+
+def end(process):
+    """Stop a process; return what it wrote."""
+    if process.poll() is None:
+        process.send_signal(signal.SIGTERM)
+    return process.communicate(timeout=30)[1]
+
+
+class Bench:
+    """A client of the two actions, and ears for what the node says."""
+
+    def __init__(self, **kwargs):
+        """Listen."""
+        self.node = rclpy.create_node('bench', **kwargs)
+        self.executor = SingleThreadedExecutor()
+        self.executor.add_node(self.node)
+        self.states, self.commands, self.feedback, self.status = [], [], [], []
+        self.truth = None
+        listen = self.node.create_subscription
+        listen(String, 'dock_drive/state', lambda m: self.states.append(m.data), LATCHED_QOS)
+        listen(Twist, 'cmd_vel', lambda m: self.commands.append((m.linear.x, m.angular.z)), 10)
+        listen(DiagnosticStatus, 'dock_drive/status', self.status.append, LATCHED_QOS)
+        listen(Odometry, 'odom_truth', self._on_truth, 10)
+        self.dock = ActionClient(self.node, DockRobot, 'dock_robot')
+        self.undock = ActionClient(self.node, UndockRobot, 'undock_robot')
+
+    def _on_truth(self, msg):
+        self.truth = pose_from_msg(msg.pose.pose)
+
+    def wait(self, until, seconds=90.0):
+        """Spin until something holds; fail when it does not."""
+        end_s = time.monotonic() + seconds
+        while time.monotonic() < end_s:
+            self.executor.spin_once(timeout_sec=0.02)
+            if until():
+                return
+        raise AssertionError(f'nothing came of it; states {self.states}')
+
+    def send(self, client, goal):
+        """Send a goal; return its handle."""
+        future = client.send_goal_async(
+            goal, feedback_callback=lambda msg: self.feedback.append(msg.feedback))
+        self.wait(future.done, 30.0)
+        assert future.result().accepted
+        return future.result()
+
+    def result(self, handle, seconds=120.0):
+        """Wait for a goal's end; return (status, result)."""
+        future = handle.get_result_async()
+        self.wait(future.done, seconds)
+        return future.result().status, future.result().result
+
+    def in_dock(self):
+        """Return the robot's true pose in the dock frame."""
+        return compose(inverse(DOCK), self.truth)
+
+    def stand(self):
+        """Wait until the robot stands for half a second of wall time."""
+        self.wait(lambda: self.commands and self.commands[-1] == (0.0, 0.0), 30.0)
+
+
+@pytest.fixture(scope='module')
+def bench():
+    """Return a bench beside simulator and docking node; one for all, they take long to start."""
+    processes = [
+        start('oomwoo_sim_support.embedded_sim_node', 'world:=kitchen_dining', 'x_pose:=-1.4',
+              'y_pose:=-0.9', 'yaw:=2.0', 'real_time_factor:=3.0', 'command_wait_s:=0.2'),
+        start('oomwoo_clean.dock_drive_node', 'use_sim_time:=true', 'frame_patience_s:=0.5')]
+    rclpy.init()
+    bench = Bench(parameter_overrides=[Parameter('use_sim_time', value=True)])
+    try:
+        assert bench.dock.wait_for_server(90.0) and bench.undock.wait_for_server(30.0)
+        bench.wait(lambda: bench.truth is not None)
+        yield bench
+    finally:
+        for process in processes:
+            end(process)
+        bench.executor.shutdown()
+        bench.node.destroy_node()
+        rclpy.try_shutdown()
+
+
+def pose_goal(frame, pose=DOCK):
+    """Return a goal with a dock pose."""
+    goal = DockRobot.Goal(use_dock_id=False)
+    goal.dock_pose.header.frame_id = frame
+    goal.dock_pose.pose = pose_to_msg(pose)
+    return goal
+
+
+@pytest.mark.parametrize('goal, code, words', [
+    (DockRobot.Goal(use_dock_id=True, dock_id='attic'), DockRobot.Result.DOCK_NOT_IN_DB,
+     "dock_id 'attic' is not known; there is 'home_dock'"),
+    (DockRobot.Goal(dock_type='charger_9000'), DockRobot.Result.DOCK_NOT_VALID,
+     "dock_type 'charger_9000' is not known"),
+    (pose_goal('attic'), DockRobot.Result.DOCK_NOT_VALID, "dock pose in frame 'attic'"),
+    (pose_goal(''), DockRobot.Result.DOCK_NOT_VALID, 'header.frame_id is empty'),
+    (pose_goal('odom', (math.nan, 0.0, 0.0)), DockRobot.Result.DOCK_NOT_VALID, 'is no pose')])
+def test_a_goal_that_cannot_be_served_is_told_why(bench, goal, code, words):
+    status, result = bench.result(bench.send(bench.dock, goal))
+    assert status == ABORTED and not result.success and result.error_code == code
+    assert words in result.error_msg
+
+
+def test_undocking_in_the_open_is_refused(bench):
+    status, result = bench.result(bench.send(bench.undock, UndockRobot.Goal()))
+    assert status == ABORTED and result.error_code == UndockRobot.Result.DOCK_NOT_VALID
+    assert 'not in a dock' in result.error_msg
+
+
+def test_cancelled_on_its_way_it_stands(bench):
+    handle = bench.send(bench.dock, DockRobot.Goal(dock_id='home_dock'))
+    bench.wait(lambda: any(linear > 0.05 for linear, _ in bench.commands))
+    cancel = handle.cancel_goal_async()
+    bench.wait(cancel.done)
+    status, result = bench.result(handle)
+    assert status == CANCELED and not result.success
+    bench.stand()
+    assert bench.states[-1] == 'CANCELLED' and bench.in_dock()[0] > 0.2
+
+
+def test_it_docks_and_a_second_goal_meanwhile_is_refused(bench):
+    bench.states.clear(), bench.feedback.clear()
+    handle = bench.send(bench.dock, DockRobot.Goal())
+    bench.wait(lambda: 'GOTO' in bench.states)
+    for client, goal in ((bench.dock, DockRobot.Goal()), (bench.undock, UndockRobot.Goal())):
+        status, result = bench.result(bench.send(client, goal))
+        assert status == ABORTED and 'busy with another goal to dock' in result.error_msg
+    status, result = bench.result(handle)
+    assert status == SUCCEEDED and result.success and result.error_code == 0
+    bench.wait(lambda: bench.states[-1] == 'DONE')
+    assert bench.states[-5:] == ['SEARCH', 'GOTO', 'TURN', 'BACK', 'DONE']
+    said = {feedback.state for feedback in bench.feedback}
+    assert {DockRobot.Feedback.NAV_TO_STAGING_POSE, DockRobot.Feedback.CONTROLLING} <= said
+    bench.stand()
+    x, y, yaw = bench.in_dock()
+    assert -0.157 < x < -0.150 and abs(y) < 0.005 and abs(math.degrees(yaw)) < 1.5
+    bench.wait(lambda: bench.status[-1].message.startswith('docked: lateral '), 10.0)
+    assert bench.status[-1].message.endswith(' deg')
+
+
+def test_docked_already_is_done_without_a_move(bench):
+    before = bench.in_dock()
+    status, result = bench.result(bench.send(bench.dock, DockRobot.Goal()))
+    assert status == SUCCEEDED and result.success
+    assert bench.in_dock() == pytest.approx(before, abs=1e-3)
+
+
+def test_it_undocks_to_the_staging_point(bench):
+    status, result = bench.result(bench.send(bench.undock, UndockRobot.Goal()))
+    assert status == SUCCEEDED and result.success and bench.states[-1] == 'DONE'
+    bench.stand()
+    x, y, yaw = bench.in_dock()
+    assert x == pytest.approx(0.35, abs=0.03) and abs(y) < 0.02 and abs(yaw) < 0.08
+
+
+def test_a_known_pose_of_the_dock_is_taken_for_a_hint(bench):
+    odom_from_dock = compose(inverse((-1.4, -0.9, 2.0)), DOCK)
+    status, result = bench.result(bench.send(bench.dock, pose_goal('odom', odom_from_dock)))
+    assert status == SUCCEEDED and result.success, result.error_msg
+
+
+def test_scans_that_never_come_end_the_docking_and_the_node_with_status_1(bench):
+    process = subprocess.Popen(
+        [sys.executable, '-m', 'oomwoo_clean.dock_drive_node', '--ros-args', '-r', '__ns:=/other',
+         '-p', 'patience_s:=1.0', '-p', 'dock_on_start:=true', '-p', 'exit_when_done:=true'],
+        stderr=subprocess.PIPE, text=True, cwd=HERE)
+    try:
+        errors = process.communicate(timeout=60)[1]
+    finally:
+        end(process)
+    assert process.returncode == 1
+    assert 'docking failed: NO_SCAN: no fresh scan for 1 s' in errors
+    assert 'docking given up; exiting' in errors
+
+
+def test_a_parameter_that_makes_no_sense_ends_the_node_and_is_named(bench):
+    process = start('oomwoo_clean.dock_drive_node', 'staging_m:=0.01')
+    assert process.wait(30) == 2 and 'staging_m' in process.stderr.read()
+
+
+def test_the_readmes_parameter_table_is_up_to_date():
+    readme = (HERE / 'README.md').read_text(encoding='utf-8')
+    assert settings_table(NodeSettings) in readme
