@@ -78,7 +78,7 @@ class SimDock:
             geom for geom in range(model.ngeom) if model.geom_bodyid[geom] == self._body)
 
     def pose(self):
-        """Return the true pose (3,) of the dock in the map, None without a dock."""
+        """Return where the dock truly is, (3,) in the map, None without a dock."""
         return None if self.dock is None else compose(self.dock.pose, self._moved)
 
     def parts(self):
