@@ -319,7 +319,9 @@ def search(
     score more than ``least(best)``, which must not fall as the best score rises: above that, the
     result is what an exhaustive search would give. ``most_effort`` is the number of nodes after
     which the search gives up. With ``outside``, a :class:`Leaf`, only poses are looked for that
-    are distinct from it. Returns a :class:`Search`; its leaves may be fewer than ``count``.
+    are distinct from it. ``width`` is the least number of nodes that a dive for a good score to
+    begin with takes along; an infinite one dives never. Returns a :class:`Search`; its leaves may
+    be fewer than ``count``.
     """
     descent = Descent(lattice, count, apart, least, width, most_effort, outside)
     while True:

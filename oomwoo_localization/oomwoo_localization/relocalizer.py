@@ -17,6 +17,7 @@ from oomwoo_localization.branch_and_bound import Lattice, Pyramid, search
 from oomwoo_localization.frames import transform_points, wrap_angle
 from oomwoo_localization.grids import GridError
 from oomwoo_localization.likelihood import FULL_SCORE, MapFields, Rays
+from oomwoo_localization.match_evidence import beams_at, weigh
 from oomwoo_localization.refinement import refine
 from oomwoo_localization.relocalization import (
     NOWHERE,
@@ -24,21 +25,15 @@ from oomwoo_localization.relocalization import (
     Relocalization,
     RelocalizerSettings,
     UNKNOWN_COVARIANCE,
-    Winner,
 )
 from oomwoo_localization.scan_evidence import evidence_of
 from oomwoo_localization.settings import check_settings
-from oomwoo_localization.wall_lines import share_off_two_lines
 
 FULL_MARGIN = 1.5  # times the margin that is needed: confidence 1
 # What speaks against a pose because it could be had elsewhere, too: the rival is told first.
 SAME_ELSEWHERE = 'free_direction', 'two_walls'
-HIT_M = 0.15  # an end this near a wall ends on it,
-HIT_CELLS = 1.75  # and so does one within so many cells
-# Near a wall, but not on it, is what is nearer than NEAR_M and off by more than so many times the
-# spread of those that end on walls; that spread is at least this, and this part of a cell.
-NEAR_M, BLUR_SPREADS, LEAST_SPREAD_M, LEAST_SPREAD_CELLS = 0.3, 2.5, 0.01, 0.3
 MOST_CELLS = 2_500_000  # of the search lattice with its margins; a level takes 8 bytes each
+SLACK = 0.02  # of the lead, so that a little doubt does not ask for another search
 MOST_TWINS = 5  # that are looked at one by one
 FLOOR = 0.75  # of the least score: what is below is not looked for
 
@@ -120,11 +115,11 @@ class Relocalizer:
         if answer.reason_code == 'ambiguous' and answer.runner_up_score < (
             best.explained * (1.0 - best.needed)
         ):
-            # What speaks against the pose asks for a greater lead than the search has shown so far.
+            # What speaks against the pose asks for more lead than the search has shown so far.
             found = self._search(evidence, 2, best.needed)
             answer = self._judge(evidence, found, best)
         if answer.accepted:
-            answer = self._doubt_twins(evidence, found.leaves[0], best, answer)
+            answer = self._doubt_twins(evidence, found, best, answer)
         return replace(answer, runtime_s=time.perf_counter() - began)
 
     def candidates(self, scan, base_from_scan, count):
@@ -198,7 +193,10 @@ class Relocalizer:
     def _rival_score(self, best, evidence, margin=None):
         """Return the lattice score from which on a distinct pose lowers the confidence."""
         share = self._share(evidence, best)
-        rival = share * (1.0 - (margin or FULL_MARGIN * self.settings.margin(share)))
+        if margin is None:
+            needed = self.settings.margin(share)
+            margin = max(FULL_MARGIN * needed, needed + SLACK + self.settings.twin_margin)
+        rival = share * (1.0 - margin)
         return FULL_SCORE * len(evidence.ends) * max(FLOOR * self.settings.least_score, rival)
 
     def _share(self, evidence, score):
@@ -225,68 +223,9 @@ class Relocalizer:
 
     def _winner(self, evidence, leaf):
         """Return the best leaf as a :class:`Winner`, with what there is against it alone."""
-        settings = self.settings
         refined, near = self._refined(evidence, leaf)
-        crossed, on_wall, behind = self._beams(evidence, refined)
-        through, lost = float(crossed.mean()), float(behind.mean())
-        ends = transform_points(refined.pose, evidence.ends)
         explained = self._share(evidence, leaf.score)
-        # A beam that came through a wall does not count as one on a wall.
-        score = explained - float((crossed & on_wall).mean())
-        checked = share_off_two_lines(self.fields, ends, on_wall)
-        blur = float((self._blurred(refined.residuals, on_wall) & ~crossed).mean())
-        std_m, std_deg = refined.std_m, math.degrees(refined.std_rad)
-        against = None
-        if score < settings.least_score:
-            against = (
-                'low_score',
-                (
-                    f'the best pose explains {score:.0%} of the scan; '
-                    f'{settings.least_score:.0%} is needed'
-                ),
-            )
-        elif through > settings.most_crossed or lost > settings.most_lost:
-            against = (
-                'through_walls',
-                (
-                    f'at the best pose {through:.0%} of the beams would pass through walls, '
-                    f'and {lost:.0%} would end nowhere behind them'
-                ),
-            )
-        elif checked < settings.least_checked:
-            against = (
-                'two_walls',
-                (
-                    f'only {checked:.0%} of the scan lies on walls other than two, '
-                    'and two walls fit any corner'
-                ),
-            )
-        elif not near or std_m > settings.most_std_m or std_deg > settings.most_std_deg:
-            against = (
-                'free_direction',
-                (f'the scan leaves the pose free by {std_m:.2f} m and {std_deg:.1f} degrees'),
-            )
-        return Winner(refined, explained, score, settings.margin(score, lost, blur), against)
-
-    def _beams(self, evidence, refined):
-        """
-        Return three (beams,) masks of a refined pose.
-
-        Which beams pass through walls, which end on one, and which end off every wall and behind
-        one, so that a wall would have had to go away.
-        """
-        crossed = Rays(self.fields.fine, evidence.ends).crossed(*refined.pose[:, None])[0]
-        hit_m = max(HIT_M, HIT_CELLS * self.grid.resolution)
-        on_wall = np.abs(refined.residuals) < hit_m
-        return crossed, on_wall, crossed & ~on_wall | (refined.residuals < -hit_m)
-
-    def _blurred(self, residuals, on_wall):
-        """Return the mask of beams that end near a wall, but not on it."""
-        off = np.abs(residuals)
-        spread = max(LEAST_SPREAD_M, LEAST_SPREAD_CELLS * self.grid.resolution)
-        if on_wall.any():
-            spread = max(spread, 1.4826 * float(np.median(off[on_wall])))
-        return (off > BLUR_SPREADS * spread) & (off < NEAR_M)
+        return weigh(self.fields, self.settings, evidence.ends, explained, refined, near)
 
     def _judge(self, evidence, found, best):
         """
@@ -336,7 +275,7 @@ class Relocalizer:
             message=message,
         )
 
-    def _doubt_twins(self, evidence, leaf, best, answer):
+    def _doubt_twins(self, evidence, found, best, answer):
         """
         Return the answer, refused if a pose somewhere else comes too close to it.
 
@@ -347,23 +286,26 @@ class Relocalizer:
         settings = self.settings
         needed = best.needed + settings.twin_margin
         least = best.explained * (1.0 - needed) * FULL_SCORE * len(evidence.ends)
+        if max([found.complete_above] + [one.score for one in found.leaves[1:2]]) <= least:
+            return answer
         apart = (settings.twin_m, math.radians(settings.twin_deg))
-        found = search(
+        elsewhere = search(
             self._lattice(evidence),
             MOST_TWINS,
             apart,
             lambda best: least,
+            width=math.inf,  # Nothing is gained by a dive: all that score more are wanted.
             most_effort=settings.most_nodes,
-            outside=leaf,
+            outside=found.leaves[0],
         )
-        if math.isinf(found.complete_above):
+        if math.isinf(elsewhere.complete_above):
             return replace(
                 answer,
                 accepted=False,
                 reason_code='undecided',
                 message=f'too many poses to look at: gave up after {settings.most_nodes} nodes',
             )
-        twins = [twin for twin in found.leaves if twin.score > least]
+        twins = [twin for twin in elsewhere.leaves if twin.score > least]
         if len(twins) < MOST_TWINS and all(
             self._forgiven(evidence, twin) <= best.explained * (1.0 - best.needed)
             for twin in twins
@@ -385,10 +327,10 @@ class Relocalizer:
         )
 
     def _forgiven(self, evidence, leaf):
-        """Return the share that a pose would explain if the walls its beams lie behind were gone."""
+        """Return the share that a pose would explain without the walls its beams lie behind."""
         refined = self._refined(evidence, leaf)[0]
-        behind = self._beams(evidence, refined)[2] | np.isnan(refined.residuals)
-        return self._share(evidence, leaf.score) + float(behind.mean())
+        lost = beams_at(self.fields, evidence.ends, refined).lost | np.isnan(refined.residuals)
+        return self._share(evidence, leaf.score) + float(lost.mean())
 
     # -- frames -----------------------------------------------------------------------------
 

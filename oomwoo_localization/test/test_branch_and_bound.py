@@ -95,16 +95,23 @@ def test_as_good_as_exhaustive(seed, levels, keep, width):
 @settings(max_examples=30)
 @given(st.integers(0, 2**32), st.integers(1, 4))
 def test_best_outside_a_neighbourhood(seed, levels):
-    """What is found apart from a pose is the best of all that are."""
+    """What is found apart from a pose are the best of all that are, with dives and without."""
     lattice, scores, standable = random_case(seed, levels)
     everything = every_pose(lattice, scores, standable)
     (centre,) = search(lattice, 1, APART).leaves or [None]
     if centre is None:
         return
     open_ = distinct(lattice, everything.shape, centre)
-    found = search(lattice, 1, APART, outside=centre).leaves
-    best = everything[open_].max(initial=0.0)
-    assert max([0.0, *(leaf.score for leaf in found)]) == pytest.approx(max(0.0, best))
+    for width in (48, np.inf):
+        found = search(lattice, 3, APART, width=width, outside=centre).leaves
+        left = open_.copy()
+        for number in range(3):
+            best = everything[left].max(initial=0.0)
+            if number >= len(found):
+                assert best <= 0.0
+                break
+            assert found[number].score == pytest.approx(best)
+            left &= distinct(lattice, everything.shape, found[number])
 
 
 @settings(max_examples=15)

@@ -20,6 +20,7 @@ from oomwoo_localization.frames import (
 )
 from oomwoo_localization.grids import GridError, OccupancyGrid
 from oomwoo_localization.likelihood import MapFields, Rays
+from oomwoo_localization.match_evidence import blurred
 from oomwoo_localization.relocalizer import Relocalizer, RelocalizerSettings
 from oomwoo_localization.scan_evidence import evidence_of, thin
 from oomwoo_localization.scans import Scan, ScanError
@@ -334,8 +335,8 @@ def test_the_lead_that_is_needed_grows_with_what_speaks_against_a_pose():
     asked = RelocalizerSettings()
     assert asked.margin(1.0) == asked.margin(asked.sure_score) == asked.least_margin
     assert asked.margin(0.75) == pytest.approx(asked.least_margin + 0.2 * asked.doubt)
-    lost, blurred, low = asked.margin(1.0, lost=0.1), asked.margin(1.0, blur=0.1), asked.margin(0.85)
-    assert lost > 2 * blurred > 2 * asked.least_margin and blurred > low
+    lost, near = asked.margin(1.0, lost=0.1), asked.margin(1.0, blur=0.1)
+    assert lost > 2 * near > 2 * asked.least_margin and near > asked.margin(0.85)
 
 
 @pytest.mark.parametrize('there', [True, False])
@@ -367,10 +368,9 @@ def test_a_cupboard_that_is_gone_does_not_speak_for_the_twin(there):
 
 def test_a_wall_a_little_off_is_told_from_noise():
     """Beyond the spread of the beams on walls, and near one: blurred; far from all: in the way."""
-    relocalizer = Relocalizer(l_shaped_map())
     sharp = np.r_[np.full(80, 0.02), np.full(10, 0.12), np.full(10, 0.8)]
-    mask = relocalizer._blurred(sharp, np.abs(sharp) < 0.15)
+    mask = blurred(sharp, np.abs(sharp) < 0.15, 0.05)
     assert mask.tolist() == [False] * 80 + [True] * 10 + [False] * 10
     noisy = np.r_[np.linspace(-0.14, 0.14, 90), np.full(10, 0.8)]
-    assert not relocalizer._blurred(noisy, np.abs(noisy) < 0.15).any()
-    assert not relocalizer._blurred(np.full(30, 0.8), np.zeros(30, dtype=bool)).any()
+    assert not blurred(noisy, np.abs(noisy) < 0.15, 0.05).any()
+    assert not blurred(np.full(30, 0.8), np.zeros(30, dtype=bool), 0.05).any()
