@@ -1,7 +1,15 @@
-"""Gazebo Harmonic's world of a layout: a static model an element, no collision for soft things."""
+"""
+Gazebo Harmonic's world of a layout: a model an element, no collision for soft things.
+
+All models are static but the dock, which stands on the floor by friction alone, as in the embedded
+simulator, and is pushed by whoever reverses into it too far.
+"""
+from dataclasses import replace
 from xml.sax.saxutils import escape, quoteattr
 
 from oomwoo_sim_support.layout import primitives
+from oomwoo_sim_support.layout_primitives import dock_primitives
+from oomwoo_sim_support.sim_settings import SimSettings
 
 # What a base with LiDAR, IMU and bumpers needs: a world that names any plugin gets no defaults.
 PLUGINS = (
@@ -22,9 +30,10 @@ COLORS = {
 }
 CARPET_HEIGHT_M = 0.002
 
+# Each step is a message on /clock, which costs every node something: no finer than contacts need.
 HEAD = """\
-    <physics name="2ms" type="ignored">
-      <max_step_size>0.002</max_step_size>
+    <physics name="4ms" type="ignored">
+      <max_step_size>0.004</max_step_size>
       <real_time_factor>1.0</real_time_factor>
     </physics>
     <gravity>0 0 -9.81</gravity>
@@ -73,7 +82,9 @@ def layout_sdf(layout, note=''):
         for file, name, inside in PLUGINS)
     models = [
         _model(name, [_piece(part, color_of[name]) for part in parts])
-        for name, parts in groups.items()]
+        for name, parts in groups.items() if name != 'dock']
+    if layout.dock:
+        models.append(_dock(layout.dock))
     models += [_model(carpet.name, [_carpet(carpet)]) for carpet in layout.carpets]
     comment = f'<!-- {note.replace("--", "- -")} -->\n' if note else ''
     return (
@@ -98,11 +109,36 @@ def _model(name, pieces):
         f'{"".join(pieces)}      </link>\n    </model>\n')
 
 
+def _dock(dock):
+    """Return the dock, its frame in the middle of its mouth on the floor, x facing out."""
+    settings = SimSettings()
+    mass, friction = settings.dock_mass_kg, _number(settings.dock_friction)
+    length, width = dock.depth + dock.back, dock.width + 2 * dock.panel
+    inertia = [mass * (width ** 2 + dock.height ** 2) / 12,
+               mass * (length ** 2 + dock.height ** 2) / 12,
+               mass * (length ** 2 + width ** 2) / 12]
+    surface = (
+        f'<surface><friction><ode><mu>{friction}</mu><mu2>{friction}</mu2></ode></friction>'
+        '</surface>')
+    pieces = [
+        _piece(part, COLORS['dock'], surface)
+        for part in dock_primitives(replace(dock, pose=(0.0, 0.0, 0.0)))]
+    moments = ''.join(
+        f'<{key}>{_number(value)}</{key}>' for key, value in zip(('ixx', 'iyy', 'izz'), inertia))
+    x, y, yaw = dock.pose
+    return (
+        f'    <model name="dock">\n      <pose>{_numbers(x, y, 0, 0, 0, yaw)}</pose>\n'
+        '      <link name="link">\n'
+        f'        <inertial><pose>{_numbers(-length / 2, 0, dock.height / 2, 0, 0, 0)}</pose>'
+        f'<mass>{_number(mass)}</mass><inertia>{moments}</inertia></inertial>\n'
+        f'{"".join(pieces)}      </link>\n    </model>\n')
+
+
 def _material(color):
     return f'<material><ambient>{color} 1</ambient><diffuse>{color} 1</diffuse></material>'
 
 
-def _piece(part, color):
+def _piece(part, color, surface=''):
     tall = part.z_max - part.z_min
     if part.kind == 'cylinder':
         shape = (
@@ -116,7 +152,7 @@ def _piece(part, color):
     name = escape(part.name, {'"': '&quot;'})
     collision = (
         '' if part.soft
-        else f'        <collision name="{name}_collision">{body}</collision>\n')
+        else f'        <collision name="{name}_collision">{body}{surface}</collision>\n')
     return f'{collision}        <visual name="{name}_visual">{body}{_material(color)}</visual>\n'
 
 

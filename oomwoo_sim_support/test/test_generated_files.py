@@ -1,5 +1,6 @@
 """Generated maps and worlds: complete, accepted by Gazebo's parser, no older than their layout."""
 import ctypes.util
+import math
 import os
 from pathlib import Path
 import subprocess
@@ -7,10 +8,12 @@ import sys
 from xml.etree import ElementTree
 
 import numpy as np
+from oomwoo_localization.frames import compose
 from oomwoo_sim_support import generate
 from oomwoo_sim_support.layout import layout_from_dict, LayoutError, load_layout
 from oomwoo_sim_support.layout_primitives import primitives
 from oomwoo_sim_support.layout_sdf import layout_sdf
+from oomwoo_sim_support.sim_settings import SimSettings
 import pytest
 
 ROOT = generate.source_tree(Path(__file__).parent)
@@ -123,12 +126,13 @@ def test_a_world_has_the_systems_that_base_and_sensors_need():
     assert plugins['gz-sim-sensors-system'].findtext('render_engine') == 'ogre2'
 
 
-def test_every_element_is_a_static_model_with_its_pieces():
+def test_every_element_but_the_dock_is_a_static_model_with_its_pieces():
     world = sdf()
     assert world.get('name') == MIXED['name']
     models = {model.get('name'): model for model in world.findall('model')}
     assert set(models) == {'ground_plane', 'room', 'crate & lid', 'leg', 'curtain', 'rug', 'dock'}
-    assert all(model.findtext('static') == 'true' for model in models.values())
+    assert {name for name, model in models.items() if model.findtext('static') != 'true'} == {
+        'dock'}
     counts = {
         name: (len(list(m.iter('collision'))), len(list(m.iter('visual'))))
         for name, m in models.items()}
@@ -143,15 +147,40 @@ def test_every_element_is_a_static_model_with_its_pieces():
     assert (leg.findtext('radius'), leg.findtext('length')) == ('0.05', '0.4')
 
 
+def test_the_dock_can_be_pushed_and_weighs_what_the_embedded_simulators_does():
+    """It stands on the floor, its weight over its walls; its frame is the mouth's."""
+    dock = next(model for model in sdf().findall('model') if model.get('name') == 'dock')
+    settings = SimSettings()
+    assert np.array(dock.findtext('pose').split(), dtype=float) == pytest.approx(
+        [-1.9, -1.5, 0, 0, 0, 0])
+    assert float(dock.findtext('link/inertial/mass')) == settings.dock_mass_kg
+    x, y, z = (float(v) for v in dock.findtext('link/inertial/pose').split()[:3])
+    assert x == pytest.approx(-(0.33 + 0.06) / 2) and y == 0 and 0 < z < 0.4
+    moments = [float(dock.findtext(f'link/inertial/inertia/i{k}')) for k in ('xx', 'yy', 'zz')]
+    assert min(moments) > 0 and sum(moments) > 2 * max(moments)
+    for collision in dock.iter('collision'):
+        tall = float(collision.findtext('geometry/box/size').split()[2])
+        assert float(collision.findtext('pose').split()[2]) == pytest.approx(tall / 2)
+        for key in ('mu', 'mu2'):
+            assert float(collision.findtext(f'surface/friction/ode/{key}')) == (
+                settings.dock_friction)
+
+
 @pytest.mark.parametrize('path', LAYOUTS, ids=NAMES)
 def test_a_world_agrees_with_the_primitives(path):
     layout = load_layout(path)
     world = ElementTree.parse(WORLDS / f'{path.stem}.world').find('world')
-    poses = {v.get('name'): np.array(v.findtext('pose').split(), dtype=float)
-             for v in world.iter('visual') if v.find('pose') is not None}
+    poses = {}
+    for model in world.findall('model'):
+        at = np.array((model.findtext('pose') or '0 0 0 0 0 0').split(), dtype=float)[[0, 1, 5]]
+        for visual in model.iter('visual'):
+            if visual.find('pose') is not None:
+                pose = np.array(visual.findtext('pose').split(), dtype=float)[[0, 1, 5]]
+                poses[visual.get('name')] = compose(at, pose)
     for part in primitives(layout):
-        assert poses[f'{part.name}_visual'][[0, 1, 5]] == pytest.approx(
-            [part.x, part.y, part.yaw], abs=1e-6)
+        x, y, yaw = poses[f'{part.name}_visual']
+        assert (x, y) == pytest.approx((part.x, part.y), abs=1e-6)
+        assert math.remainder(yaw - part.yaw, math.tau) == pytest.approx(0.0, abs=1e-6)
     assert len(poses) == len(primitives(layout))
 
 
