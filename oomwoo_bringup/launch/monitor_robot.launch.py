@@ -14,7 +14,7 @@ ARGUMENTS = (
     ('use_sim_time', 'false', 'take the time from /clock'),
     ('rviz', 'true', 'start RViz where it is installed'),
     (
-        'rviz_config', 'edge_clean.rviz',
+        'rviz_config', 'monitor_robot.rviz',
         'RViz file, or the name of one that oomwoo_bringup carries'),
     ('foxglove', 'true', 'start foxglove_bridge where it is installed'),
     ('foxglove_port', '8765', 'its WebSocket port'),

@@ -158,4 +158,5 @@ def test_the_launch_arguments_are_those_of_the_launch_files():
                 for f in files.split(',')]:
             source = file.read_text(encoding='utf-8')
             for name in names.split(','):
-                assert f"('{name.strip().strip('`')}'," in source, f'{file.name} has no {name}'
+                declared = f"\\(\\s*'{name.strip(' `')}',"
+                assert re.search(declared, source), f'{file.name} has no {name}'

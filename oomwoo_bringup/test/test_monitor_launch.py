@@ -1,4 +1,4 @@
-"""monitor_robot.launch.py and the RViz file that it opens."""
+"""monitor_robot.launch.py: what it opens."""
 import importlib.util
 from pathlib import Path
 
@@ -8,7 +8,6 @@ from launch_ros.actions import Node
 from oomwoo_sim_support import launch_choices
 from oomwoo_sim_support.launch_choices import LaunchError
 import pytest
-import yaml
 
 PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -43,22 +42,6 @@ def test_what_is_installed_is_started_and_else_it_says_how_to_look(monkeypatch, 
 
 def test_rviz_can_be_left_out_and_a_missing_file_is_named(monkeypatch):
     assert start(monkeypatch, ('rviz2',), rviz='false') == ([], [])
-    says = 'rviz_config:=none.rviz: no such file; oomwoo_bringup has edge_clean.rviz'
+    says = 'rviz_config:=none.rviz: no such file; oomwoo_bringup has bump_map.rviz, edge_clean'
     with pytest.raises(LaunchError, match=says):
         start(monkeypatch, ('rviz2',), rviz_config='none.rviz')
-
-
-def test_the_rviz_file_shows_topics_that_are_in_the_interfaces():
-    config = yaml.safe_load((PACKAGE / 'rviz' / 'edge_clean.rviz').read_text(encoding='utf-8'))
-    page = (PACKAGE.parent / 'docs' / 'interfaces.md').read_text(encoding='utf-8')
-    displays = {d['Class'].split('/')[1]: d for d in config['Visualization Manager']['Displays']}
-    assert set(displays) == {'Map', 'MarkerArray', 'LaserScan', 'Path', 'Odometry', 'TF'}
-    for display in displays.values():
-        topic = display.get('Topic', {}).get('Value')
-        if topic:
-            assert f'| `{topic.lstrip("/")}` |' in page
-    # A latched topic shows nothing to a volatile subscriber that comes late.
-    for latched in ('Map', 'MarkerArray', 'Path'):
-        assert displays[latched]['Topic']['Durability Policy'] == 'Transient Local'
-    assert displays['LaserScan']['Topic']['Reliability Policy'] == 'Best Effort'
-    assert config['Visualization Manager']['Global Options']['Fixed Frame'] == 'map'

@@ -30,7 +30,7 @@ ARGUMENTS = (
     ('rviz', 'true', 'start RViz where it is installed'),
     (
         'rviz_config',
-        'edge_clean.rviz',
+        'localization.rviz',
         'RViz file, or the name of one that oomwoo_bringup carries',
     ),
     ('namespace', '', 'namespace of all of it, tf included'),

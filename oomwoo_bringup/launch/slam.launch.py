@@ -1,0 +1,49 @@
+"""Make a map while somebody drives: slam_toolbox and RViz. Save it with save_map.launch.py."""
+from launch.actions import LogInfo
+from launch_ros.actions import Node
+from oomwoo_sim_support import localization_scene as scene
+from oomwoo_sim_support.launch_choices import (
+    described,
+    find_file,
+    given,
+    installed,
+    is_true,
+    LaunchError,
+)
+
+ARGUMENTS = (
+    ('use_sim_time', 'false', 'take the time from /clock'),
+    (
+        'params_file', 'slam_toolbox_mapping.yaml',
+        'parameters of slam_toolbox: a file, or the name of one that oomwoo_bringup carries'),
+    ('rviz', 'true', 'start RViz where it is installed'),
+    (
+        'rviz_config', 'navigation.rviz',
+        'RViz file, or the name of one that oomwoo_bringup carries'),
+)
+NEEDS = ('slam_toolbox', 'nav2_lifecycle_manager')
+
+
+def _start(context):
+    value = given(ARGUMENTS, context)
+    sim_time = {'use_sim_time': is_true('use_sim_time', value['use_sim_time'])}
+    params = find_file('params_file', value['params_file'], 'oomwoo_bringup', 'config', '.yaml')
+    lacking = [package for package in NEEDS if not installed(package)]
+    if lacking:
+        apt = ' '.join(f'ros-jazzy-{package.replace("_", "-")}' for package in lacking)
+        raise LaunchError(
+            f'slam: nothing here makes maps; install {apt}. The maps of the packaged worlds are '
+            'drawn: python3 -m oomwoo_sim_support.generate')
+    return [
+        LogInfo(msg=f'slam: slam_toolbox with {params}'),
+        Node(
+            package='slam_toolbox', executable='async_slam_toolbox_node', name='slam_toolbox',
+            output='screen', parameters=[params, sim_time]),
+        scene.lifecycle_manager('slam_toolbox', ['slam_toolbox'], sim_time),
+        *scene.viewer(value),
+    ]
+
+
+def generate_launch_description():
+    """Declare the arguments and start mapping."""
+    return described(ARGUMENTS, _start)
