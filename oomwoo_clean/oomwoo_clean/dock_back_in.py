@@ -1,13 +1,15 @@
 """
 The last leg: backwards into the bay, centred and square, until the contacts meet.
 
-Kanayama et al. (1990): the angle to the centreline that is asked for grows with the distance to it.
+The angle to the centreline that is asked for grows with the distance to it (as in Kanayama et al.,
+"A stable tracking control method for an autonomous mobile robot", 1990).
 """
 from dataclasses import dataclass
 import math
 
 import numpy as np
-from oomwoo_clean.dock_pilot import DockFailure, DriveWatch
+from oomwoo_clean.dock_types import DockFailure
+from oomwoo_clean.dock_watch import DriveWatch
 from oomwoo_localization.frames import transform_points
 from oomwoo_localization.settings import setting
 

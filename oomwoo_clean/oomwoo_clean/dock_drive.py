@@ -10,20 +10,16 @@ from dataclasses import dataclass
 import math
 
 import numpy as np
+from oomwoo_clean.dock_approach import ApproachSettings, drive_to_staging
 from oomwoo_clean.dock_back_in import back_in, BackInSettings, bay_is_free
 from oomwoo_clean.dock_beacon import beacon_sight
 from oomwoo_clean.dock_detector import DockDetector, DockTracker
-from oomwoo_clean.dock_pilot import (
-    DockFailure,
-    DockObservation,
-    InTheWay,
-    nearest_thing,
-    Pilot,
-)
+from oomwoo_clean.dock_pilot import Pilot
 from oomwoo_clean.dock_search import find_dock, look, SearchSettings
-from oomwoo_clean.front_guard import first_in_the_way, seen_along
+from oomwoo_clean.dock_types import DockFailure, DockObservation, InTheWay
+from oomwoo_clean.dock_watch import nearest_thing
 from oomwoo_localization.dock import docked_pose, DockShape
-from oomwoo_localization.frames import compose, inverse, transform_points
+from oomwoo_localization.frames import compose, inverse
 from oomwoo_localization.settings import check_settings, setting
 
 __all__ = ['DockDrive', 'DockObservation', 'DockOutput', 'DriveSettings']
@@ -31,7 +27,6 @@ __all__ = ['DockDrive', 'DockObservation', 'DockOutput', 'DriveSettings']
 IDLE, SEARCH, GOTO, TURN, BACK, REGROUP, DONE, FAILED, UNDOCK, CANCELLED = (
     'IDLE', 'SEARCH', 'GOTO', 'TURN', 'BACK', 'REGROUP', 'DONE', 'FAILED', 'UNDOCK', 'CANCELLED')
 MODES = ('beacon', 'lidar')
-_REROUTES = 6
 _BATTERY_S = 1.5
 _FRESH_S = 0.35
 _FREE_LOOKS = 3
@@ -39,13 +34,9 @@ _FREE_M = 0.10               # a robot that can go no farther than this is wedge
 
 
 @dataclass(frozen=True)
-class DriveSettings(SearchSettings, BackInSettings):
+class DriveSettings(SearchSettings, ApproachSettings, BackInSettings):
     """Settings of :class:`DockDrive`."""
 
-    staging_m: float = setting(
-        0.35, 'the staging point is this far out of the mouth', 'm', 0.25, 1.0)
-    line_up_m: float = setting(
-        0.25, 'the centreline is joined this far before the staging point', 'm', 0.0, 1.0)
     regroups: int = setting(3, 'how often it pulls out and tries again', '', 0, 10)
     timeout_s: float = setting(180.0, 'a docking takes no longer than this', 's', 10.0, 3600.0)
     patience_s: float = setting(
@@ -182,7 +173,7 @@ class DockDrive:
 
     def _output(self, linear, angular):
         place = self._pilot.in_dock
-        lateral, yaw = (math.nan, math.nan) if place is None else (float(place[1]), float(place[2]))
+        lateral, yaw = (math.nan, math.nan) if place is None else place[1:].tolist()
         return DockOutput(
             float(linear), float(angular), self._state, lateral, yaw, self._code, self._message,
             self._regroups, self._in_mouth())
@@ -237,7 +228,7 @@ class DockDrive:
                 self._say(SEARCH, '', 'looking for the dock')
                 yield from find_dock(pilot)                 # 1 and 2
             self._say(GOTO, '', 'driving to the staging point')
-            yield from self._drive_to_staging()             # 3
+            yield from drive_to_staging(pilot)              # 3
             self._say(TURN, '', 'turning the back to the dock')
             yield from pilot.turn_to(lambda: pilot.dock[2])     # 4
             problem = yield from self._confirm()
@@ -345,75 +336,6 @@ class DockDrive:
             raise DockFailure(
                 'WEDGED', f'things all around leave the robot {np.median(free) * 100:.0f} cm to '
                 f'move; {nearest_thing(pilot)}')
-
-    def _drive_to_staging(self):
-        """Onto the centreline, then along it, round whatever stands there."""
-        pilot, settings = self._pilot, self.settings
-        reroutes, until_s = 0, None
-        while True:
-            try:
-                yield from self._line_up()
-                yield from self._way_to(settings.staging_m)
-                return
-            except InTheWay as found:
-                yield 0.0, 0.0
-                if found.felt:
-                    pilot.floor.bumped(found.point)
-                    yield from pilot.back_off()
-                reroutes += 1
-                if reroutes > _REROUTES:
-                    raise
-            except DockFailure as failure:
-                if failure.code != 'BLOCKED':
-                    raise
-                until_s = pilot.time_s + settings.blocked_s if until_s is None else until_s
-                if pilot.time_s > until_s:
-                    raise
-                yield from pilot.stand(0.5)
-
-    def _line_up(self):
-        """Join the centreline before the staging point, nearer to it where there is no room."""
-        pilot, settings = self._pilot, self.settings
-        for share in (1.0, 0.5):
-            x, y, _ = pilot.in_dock
-            if x < settings.staging_m or abs(y) < 0.03:
-                return
-            try:
-                yield from self._way_to(settings.staging_m + share * settings.line_up_m)
-                return
-            except DockFailure as failure:
-                if failure.code != 'BLOCKED':
-                    raise
-
-    def _way_to(self, out_m):
-        """
-        Plan and drive to the point of the centreline that is ``out_m`` out of the mouth.
-
-        It moves as the estimate of the dock improves.
-        """
-        pilot = self._pilot
-
-        def goal():
-            return transform_points(pilot.dock, [[out_m, 0.0]])[0]
-
-        yield from pilot.stand(0.2)
-        way = (pilot.floor.plan(pilot.odom[:2], goal(), pilot.dock_outline())
-               or pilot.floor.plan(pilot.odom[:2], goal(), pilot.dock_outline(), seen_only=False))
-        if way is None:
-            raise DockFailure('BLOCKED', self._no_way(goal()))
-        yield from pilot.drive_along(way.points)
-        yield from pilot.drive_to(goal, tolerance_m=0.015)
-
-    def _no_way(self, goal):
-        pilot = self._pilot
-        bearing = goal - pilot.odom[:2]
-        ends = transform_points(pilot.odom, pilot.points)
-        heading = math.atan2(bearing[1], bearing[0])
-        along = seen_along(ends, pilot.odom[:2], heading)
-        _, index = first_in_the_way(
-            along, self.robot.body.radius, float(np.hypot(*bearing)))
-        what = '' if index is None else f'; in the way: {pilot.describe(ends[index])}'
-        return f'no way to a place {np.hypot(*bearing):.2f} m away that is needed to dock{what}'
 
     def _pull_out(self):
         """Drive out of the mouth to the staging point."""

@@ -65,7 +65,8 @@ class SeenFloor:
         """
         Take in a scan.
 
-        ``odom`` (3,) is the robot's pose, ``scanner`` (2,) and ``points`` (N, 2) in the base frame.
+        ``odom`` (3,) is the robot's pose; ``scanner`` (2,) and ``points`` (N, 2) in the base
+        frame.
         """
         if self._grid is None:
             self._begin(odom)

@@ -1,5 +1,5 @@
 """
-What the docking robot knows and the moves that it is made of: stand, turn in place, drive straight.
+What the docking robot knows, and its elementary moves: stand, turn in place, drive straight.
 
 A move is a generator: each ``yield (linear, angular)`` is one command, m/s and rad/s, and what the
 robot sees by then is in the pilot when it goes on. So a behaviour reads like its list of steps.
@@ -9,66 +9,27 @@ import math
 
 import numpy as np
 from oomwoo_clean.dock_path import PathSettings, SeenFloor
+from oomwoo_clean.dock_types import InTheWay
+from oomwoo_clean.dock_watch import DriveWatch, TurnWatch
 from oomwoo_clean.front_guard import first_in_the_way, seen_along, travel_to_points
 from oomwoo_localization.frames import compose, inverse, transform_points, wrap_angle
-from oomwoo_localization.scans import Scan, scan_points
+from oomwoo_localization.scans import scan_points
 from oomwoo_localization.settings import setting
 
 _TURNED_RAD = math.radians(1.5)     # a turn in place ends within this
 _TURN_GAIN = 4.0                    # 1/s
 _HEADING_GAIN = 2.5                 # 1/s, while driving straight
-_TURN_FIRST_RAD = math.radians(20.0) # a larger change of heading is turned in place
+_TURN_FIRST_RAD = math.radians(20.0)    # a larger change of heading is turned in place
 _STEER_FROM_M = 0.10                # nearer to its goal the robot holds its heading
-_STALLED_S = 1.5                    # commanded to move for this long without moving: stuck
-_STALLED_M, _STALLED_RAD = 0.01, math.radians(3.0)
 _HEADINGS = 72
 _BEACON_NEAR_M = 0.15               # body centre from the mouth
 _BLOCKED_SCANS = 4                  # this many in a row with something right ahead
 _BRAKE_MPS2 = 0.35                  # far below what the base does, for it answers late
 _LATE_S = 0.15
 _LEAST_MPS = 0.03
-_CHECK_TURN_RAD = math.radians(40.0)
 _OUTLINE_STEP_M = 0.02
 _TRACKED_M, _TRACKED_RAD = 0.03, math.radians(3.0)   # sigmas of a tracked dock, at least
 _TRUSTED_S = 0.5                    # a dock not seen for longer is looked for afresh
-
-
-class DockFailure(Exception):
-    """The end of a docking; ``code`` is a word, the message a sentence for a human."""
-
-    def __init__(self, code, message):
-        """Keep both."""
-        super().__init__(message)
-        self.code = code
-
-
-class InTheWay(Exception):
-    """Something stands where the robot is going; ``point`` (2,) in odom."""
-
-    def __init__(self, point, felt=False):
-        """Keep where it is, and whether the bumper found it."""
-        super().__init__('something is in the way')
-        self.point, self.felt = np.asarray(point), felt
-
-
-@dataclass(frozen=True)
-class DockObservation:
-    """
-    What the robot knows at one instant.
-
-    ``scan`` is None when there is no fresh one; ``base_from_scan`` 4 x 4; ``odom`` (3,) the pose
-    in odom at the time of the scan; ``ir`` (left, right) 0..1 or None without a fresh reading;
-    ``charging`` None when nobody tells.
-    """
-
-    time_s: float
-    scan: Scan
-    base_from_scan: np.ndarray
-    odom: np.ndarray
-    bumper_left: bool = False
-    bumper_right: bool = False
-    ir: tuple = None
-    charging: bool = None
 
 
 @dataclass(frozen=True)
@@ -95,8 +56,9 @@ class Pilot:
         """
         Take the parts.
 
-        ``shape`` is the dock's :class:`~oomwoo_localization.dock.DockShape`; ``detector`` finds the dock in a scan, ``tracker`` turns fixes into a dock pose in odom,
-        ``sight_of(left, right)`` is what two receiver strengths say about the beacon.
+        ``shape`` is the dock's :class:`~oomwoo_localization.dock.DockShape`; ``detector`` finds it
+        in a scan, ``tracker`` turns fixes into a dock pose in odom, ``sight_of(left, right)`` is
+        what two receiver strengths say about the beacon.
         """
         self.robot, self.settings = robot, settings
         self._detector, self._tracker, self._sight_of = detector, tracker, sight_of
@@ -121,7 +83,7 @@ class Pilot:
         self.points = points[:, :2]
         self.floor.see(seen.odom, seen.base_from_scan[:2, 3], self.points)
         self.sight = None
-        if self.use_beacon and seen.ir is not None and all(map(math.isfinite, seen.ir)):
+        if self.use_beacon and seen.ir is not None:
             self.sight = self._sight_of(*seen.ir)
         both = self.sight is not None and self.sight.both
         self.beacon_seen |= both
@@ -146,7 +108,7 @@ class Pilot:
             self.dock, self.dock_time_s = np.asarray(dock), self.time_s
 
     def _dock_sigmas(self):
-        """Return how well the dock's place is known, metres and radians, odometry's drift in it."""
+        """Return how well the dock's place is known, metres and radians, odometry included."""
         variances = np.diag(np.asarray(self._tracker.covariance))
         return (_TRACKED_M + math.sqrt(variances[:2].max()),
                 _TRACKED_RAD + math.sqrt(variances[2]))
@@ -346,84 +308,3 @@ def stopping_speed(way_m):
     """Return the speed, m/s, from which the robot comes to a stand within a way."""
     late = _BRAKE_MPS2 * _LATE_S
     return max(_LEAST_MPS, math.sqrt(late * late + 2.0 * _BRAKE_MPS2 * max(way_m, 0.0)) - late)
-
-
-class DriveWatch:
-    """Notices that the wheels are told to drive and the robot does not move."""
-
-    def __init__(self, pilot):
-        """Begin here and now."""
-        self._pilot = pilot
-        self._since_s, self._from = pilot.time_s, pilot.odom.copy()
-
-    def check(self, speed):
-        """Raise :class:`DockFailure` when commands like ``speed`` have had no effect for long."""
-        pilot = self._pilot
-        moved = math.dist(pilot.odom[:2], self._from[:2]) > _STALLED_M
-        if moved or abs(speed) < 0.02:
-            self._since_s, self._from = pilot.time_s, pilot.odom.copy()
-        elif pilot.time_s - self._since_s > _STALLED_S:
-            raise DockFailure(
-                'STUCK', f'the wheels do not move the robot: nothing for {_STALLED_S} s')
-
-
-class TurnWatch:
-    """Notices that a turn does not happen: the wheels stand, or they spin and the view stays."""
-
-    def __init__(self, pilot):
-        """Begin here and now."""
-        self._pilot = pilot
-        self._since_s, self._yaw = pilot.time_s, pilot.odom[2]
-        self._view, self._view_yaw = pilot.seen.scan, pilot.odom[2]
-
-    def check(self, rate):
-        """Raise :class:`DockFailure` when turning at ``rate`` has had no effect."""
-        pilot = self._pilot
-        turned = wrap_angle(pilot.odom[2] - self._yaw)
-        if abs(turned) > _STALLED_RAD or abs(rate) < 0.2:
-            self._since_s, self._yaw = pilot.time_s, pilot.odom[2]
-        elif pilot.time_s - self._since_s > _STALLED_S:
-            raise DockFailure('WEDGED', 'the robot cannot turn: its wheels do not move; '
-                              + nearest_thing(pilot))
-        turned = wrap_angle(pilot.odom[2] - self._view_yaw)
-        if abs(turned) > _CHECK_TURN_RAD:
-            seen = view_rotation(self._view, pilot.seen.scan)
-            if seen is not None and abs(wrap_angle(seen - turned)) > 0.6 * abs(turned):
-                raise DockFailure(
-                    'WEDGED', f'the robot cannot turn: its wheels turned {math.degrees(turned):.0f}'
-                    f' deg, what it sees turned {math.degrees(seen):.0f}; ' + nearest_thing(pilot))
-            self._view, self._view_yaw = pilot.seen.scan, pilot.odom[2]
-
-
-def nearest_thing(pilot):
-    """Return in words what is nearest to the shell."""
-    if len(pilot.points) == 0:
-        return 'nothing is near it'
-    distance = np.hypot(*pilot.points.T)
-    nearest = int(np.argmin(distance))
-    gap = distance[nearest] - pilot.robot.body.radius
-    bearing = math.degrees(math.atan2(*pilot.points[nearest][::-1]))
-    return (f'the nearest thing is {gap * 100:.0f} cm from its shell, {abs(bearing):.0f} deg to '
-            f'the {"left" if bearing > 0 else "right"}')
-
-
-def view_rotation(before, after):
-    """
-    Return how far the scanner turned between two scans, rad counterclockwise, or None.
-
-    The circular shift of the ranges that leaves the least mean difference; None for scans that are
-    not full turns alike, or that show too little to tell.
-    """
-    count, step = len(before.ranges), before.angle_increment
-    if len(after.ranges) != count or abs(abs(step) * count - math.tau) > 2.0 * abs(step):
-        return None
-    thin = max(1, count // 360)
-    a, b = (np.where(scan.valid(), np.minimum(scan.ranges, 3.0), 3.0)[::thin]
-            for scan in (before, after))
-    count, step = len(a), step * thin
-    index = (np.arange(count)[:, None] + np.arange(count)[None, :]) % count
-    cost = np.abs(b[None, :] - a[index]).mean(axis=1)
-    best = int(np.argmin(cost))
-    if cost[best] > 0.7 * np.median(cost):
-        return None
-    return wrap_angle(best * step)

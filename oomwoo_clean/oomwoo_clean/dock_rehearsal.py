@@ -85,11 +85,11 @@ def rehearse_docking(trial, layout, settings=None, watch=None):
     states = np.array([out.state for out in outputs])
     period_s = 1.0 / robot.lidar.rate
     before = np.isin(states, ('SEARCH', 'GOTO', 'TURN'))
-    result = measure(trial, sim, track, outputs[-1]) | {
-        'min_clearance_mm': float(track.clearance_m[before].min() * 1e3) if before.any() else 0.0,
-        'state_s': {
-        str(state): round(float((states == state).sum() * period_s), 1)
-        for state in dict.fromkeys(states)}}
+    result = measure(trial, sim, track, outputs[-1])
+    result['min_clearance_mm'] = (
+        float(track.clearance_m[before].min() * 1e3) if before.any() else math.nan)
+    result['state_s'] = {str(state): round(float((states == state).sum() * period_s), 1)
+                         for state in dict.fromkeys(states)}
     return DockRun(result, track, states)
 
 

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 import math
 
 import numpy as np
-from oomwoo_clean.dock_pilot import DockFailure, InTheWay, MotionSettings, TurnWatch
+from oomwoo_clean.dock_pilot import MotionSettings
+from oomwoo_clean.dock_types import DockFailure, InTheWay
+from oomwoo_clean.dock_watch import TurnWatch
 from oomwoo_localization.frames import transform_points, wrap_angle
 from oomwoo_localization.settings import setting
 
@@ -67,9 +69,9 @@ def _not_found(pilot, places):
 
 def _look_around(pilot):
     """Look once from here, with the beacon first and by LiDAR alone after a full turn."""
-    if pilot.use_beacon and pilot.seen.ir is not None:
-        if (yield from _turn_until_seen(pilot)):
-            return True
+    if pilot.use_beacon and pilot.seen.ir is not None and (
+            yield from _turn_until_seen(pilot)):
+        return True
     return (yield from look(pilot))
 
 
@@ -149,9 +151,9 @@ def next_vantage_point(pilot, visited):
     """
     Return the (2,) point in odom to look for the dock from next, or None when there is no other.
 
-    Of the floor that was seen free and can be reached: far from where it looked before (``visited``
-    points), with room around, and not far to go. A greedy next best view (Connolly, 1985) for a
-    light that can hide behind anything.
+    Of the floor that was seen free and can be reached: far from where it looked before (the points
+    ``visited``), with room around, and not far to go. A greedy next best view (Connolly, 1985) for
+    a light that can hide behind anything.
     """
     floor, settings = pilot.floor, pilot.settings
     distance, clearance = floor.reachable(pilot.odom[:2])

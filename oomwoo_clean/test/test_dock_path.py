@@ -2,7 +2,8 @@
 import math
 
 from dock_world import DockWorld, ROBOT
-from hypothesis import given, HealthCheck, settings, strategies as st
+from hypothesis import given, HealthCheck, settings
+from hypothesis import strategies as st
 import numpy as np
 from oomwoo_clean.dock_path import PathSettings, SeenFloor
 from oomwoo_localization.scans import scan_points
