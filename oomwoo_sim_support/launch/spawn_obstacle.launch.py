@@ -20,6 +20,7 @@ ARGUMENTS = (
     *NUMBERS,
     ('name', 'obstacle', 'what it is called; a taken name gets a number'),
     ('remove', 'false', 'take it away again instead'),
+    ('sim', 'auto', 'simulator to ask: auto, embedded or gazebo'),
     ('namespace', '', 'namespace of the simulator'),
 )
 
@@ -27,7 +28,9 @@ ARGUMENTS = (
 def _start(context):
     value = {name: LaunchConfiguration(name).perform(context).strip() for name, _, _ in ARGUMENTS}
     parameters = {name: number(name, value[name]) for name, _, _ in NUMBERS}
-    parameters |= {'entity': value['name'], 'remove': is_true('remove', value['remove'])}
+    parameters |= {
+        'entity': value['name'], 'remove': is_true('remove', value['remove']),
+        'sim': value['sim']}
     node = Node(
         package='oomwoo_sim_support',
         executable='spawn_obstacle',

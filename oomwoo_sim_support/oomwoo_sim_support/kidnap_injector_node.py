@@ -35,7 +35,11 @@ class InjectorSettings:
     entity: str = setting(
         '', 'name of the robot in the simulator; empty: as robot.yaml calls it', live=False
     )
-    gazebo_world: str = setting('', 'name of the world in Gazebo, for its own service', live=False)
+    sim: str = setting(
+        'auto', 'which simulator moves the robot', '', choices=('auto', 'embedded', 'gazebo'),
+        live=False)
+    gazebo_world: str = setting(
+        '', 'name of the world in Gazebo; empty: whichever is found', live=False)
     margin_m: float = setting(
         0.05, 'room left around the body, by the map', 'm', 0.0, 1.0, live=False
     )
@@ -52,8 +56,8 @@ class KidnapInjectorNode(SuiteNode):
         super().__init__('kidnap_injector', InjectorSettings)
         self._robot = load_robot()
         self._mover = RobotMover(
-            self, self.settings.entity or self._robot.name, self.settings.gazebo_world
-        )
+            self, self.settings.entity or self._robot.name, self.settings.gazebo_world,
+            self.settings.sim)
         self._draw, self._trouble = None, 'no map on topic map yet'
         self._pose = self.create_publisher(PoseStamped, '~/pose', LATCHED_QOS)
         self.create_subscription(OccupancyGrid, 'map', self._on_map, LATCHED_QOS)

@@ -2,6 +2,7 @@
 
 from geometry_msgs.msg import PoseStamped
 from oomwoo_localization.ros_support import pose_to_msg
+from oomwoo_sim_support.gazebo_services import GazeboService, model_request, MOVE
 from simulation_interfaces.msg import Result
 from simulation_interfaces.srv import SetEntityState
 
@@ -14,48 +15,53 @@ class RobotMover:
     none.
     """
 
-    def __init__(self, node, entity, gazebo_world=''):
-        """Look for ``node`` for a simulator; ``gazebo_world`` is the world's name in Gazebo."""
-        self._node, self._entity = node, entity
-        self._standard = node.create_client(SetEntityState, 'set_entity_state')
-        self._gazebo = self._gazebo_type = None
-        if gazebo_world:
-            try:
-                from ros_gz_interfaces.srv import SetEntityPose
-            except ImportError:
-                node.get_logger().warning(
-                    f'parameter gazebo_world is {gazebo_world!r}, but ros_gz_interfaces is not '
-                    f'installed'
-                )
-            else:
-                self._gazebo_type = SetEntityPose
-                self._gazebo = node.create_client(SetEntityPose, f'/world/{gazebo_world}/set_pose')
+    def __init__(self, node, entity, gazebo_world='', sim='auto'):
+        """
+        Look for a simulator on behalf of ``node``.
+
+        ``gazebo_world`` is the world's name in Gazebo, by default whichever is found; ``sim`` may
+        be ``embedded`` or ``gazebo`` to leave the other one alone.
+        """
+        self._entity = entity
+        self._standard = self._gazebo = None
+        if sim != 'gazebo':
+            self._standard = node.create_client(SetEntityState, 'set_entity_state')
+        if sim != 'embedded':
+            self._gazebo = GazeboService(node, MOVE, gazebo_world)
 
     @property
     def kind(self):
         """Return which simulator is there."""
-        if self._standard.service_is_ready():
+        if self._standard is not None and self._standard.service_is_ready():
             return 'simulation_interfaces'
-        return 'gazebo' if self._gazebo is not None and self._gazebo.service_is_ready() else ''
+        return 'gazebo' if self._gazebo is not None and self._gazebo.ready else ''
+
+    @property
+    def trouble(self):
+        """Return why there is no simulator to ask, one sentence."""
+        missing = []
+        if self._standard is not None:
+            missing.append(f'no simulator offers {self._standard.srv_name}')
+        if self._gazebo is not None:
+            missing.append(self._gazebo.trouble)
+        return '; '.join(missing)
 
     def put(self, pose, then):
         """Ask for the robot to be at ``pose`` (3,); ``then(moved, why_not)`` follows."""
-        if self.kind == 'simulation_interfaces':
+        kind = self.kind
+        if kind == 'simulation_interfaces':
             request = SetEntityState.Request(entity=self._entity)
             request.state.header.frame_id = 'map'
             request.state.pose = pose_to_msg(pose)
             self._standard.call_async(request).add_done_callback(
                 lambda done: self._standard_answer(done, then)
             )
-        elif self.kind == 'gazebo':
-            request = self._gazebo_type.Request(pose=pose_to_msg(pose))
-            request.entity.name = self._entity
-            request.entity.type = request.entity.MODEL
-            self._gazebo.call_async(request).add_done_callback(
-                lambda done: then(bool(done.result().success), 'Gazebo refused')
-            )
+        elif kind == 'gazebo':
+            request = model_request(self._gazebo, self._entity)
+            request.pose = pose_to_msg(pose)
+            self._gazebo.call(request, then)
         else:
-            then(False, f'no simulator offers {self._standard.srv_name} (or Gazebo its set_pose)')
+            then(False, self.trouble)
 
     @staticmethod
     def _standard_answer(done, then):

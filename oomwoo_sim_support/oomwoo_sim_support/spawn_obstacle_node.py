@@ -1,10 +1,11 @@
-"""Puts one box into the running simulator, and ends."""
+"""Puts one box into the running simulator, embedded or Gazebo, and ends."""
 
 from dataclasses import dataclass
 import sys
 
 from oomwoo_localization.ros_support import ERROR, OK, pose_to_msg, run_node, SuiteNode
 from oomwoo_localization.settings import setting
+from oomwoo_sim_support.gazebo_services import GazeboService, model_request, REMOVE, SPAWN
 from oomwoo_sim_support.sim_entities import sdf_of_box
 from rclpy.clock import Clock, ClockType
 from simulation_interfaces.msg import Result
@@ -23,6 +24,10 @@ class ObstacleSettings:
     size_z: float = setting(0.5, 'height', 'm', 0.01, 5.0, live=False)
     entity: str = setting('obstacle', 'its name; taken ones get a number', live=False)
     remove: bool = setting(False, 'take it away again instead', live=False)
+    sim: str = setting(
+        'auto', 'which simulator to ask', '', choices=('auto', 'embedded', 'gazebo'), live=False)
+    gazebo_world: str = setting(
+        '', 'name of the world in Gazebo; empty: whichever is found', live=False)
     patience_s: float = setting(
         20.0, 'wall time in which the simulator has to answer', 's', 0.5, 300.0
     )
@@ -35,62 +40,89 @@ class SpawnObstacleNode(SuiteNode):
         """Wait for the simulator."""
         super().__init__('spawn_obstacle', ObstacleSettings)
         self.done, self.exit_status = False, 1
+        settings = self.settings
         self._asked = False
-        kind, name = (
-            (DeleteEntity, 'delete_entity')
-            if self.settings.remove
-            else (SpawnEntity, 'spawn_entity')
-        )
-        self._client = self.create_client(kind, name)
+        self._standard = self._gazebo = None
+        if settings.sim != 'gazebo':
+            self._standard = self.create_client(
+                *((DeleteEntity, 'delete_entity') if settings.remove
+                  else (SpawnEntity, 'spawn_entity')))
+        if settings.sim != 'embedded':
+            self._gazebo = GazeboService(
+                self, REMOVE if settings.remove else SPAWN, settings.gazebo_world)
         self._wall = Clock(clock_type=ClockType.STEADY_TIME)
         self._began = self._wall.now()
         self.create_timer(0.05, self._tick, clock=self._wall)
 
     def _tick(self):
+        if not self._asked:
+            if self._standard is not None and self._standard.service_is_ready():
+                self._asked = True
+                self._standard.call_async(self._request()).add_done_callback(self._on_answer)
+            elif self._gazebo is not None and self._gazebo.ready:
+                self._asked = True
+                self._gazebo.call(self._gazebo_request(), self._on_gazebos_answer)
+        waited_s = (self._wall.now() - self._began).nanoseconds * 1e-9
+        if waited_s > self.settings.patience_s:
+            self._end(ERROR, f'no answer within {waited_s:.0f} s: {self._trouble()}', 1)
+
+    def _trouble(self):
+        if self._asked:
+            return 'the simulator was asked and is silent'
+        missing = []
+        if self._standard is not None:
+            missing.append(f'no simulator offers {self._standard.srv_name}')
+        if self._gazebo is not None:
+            missing.append(self._gazebo.trouble)
+        return '; '.join(missing)
+
+    def _sdf(self):
         settings = self.settings
-        if not self._asked and self._client.service_is_ready():
-            self._asked = True
-            self._client.call_async(self._request()).add_done_callback(self._on_answer)
-        elif (self._wall.now() - self._began).nanoseconds * 1e-9 > settings.patience_s:
-            self._end(
-                ERROR,
-                f'no simulator answered {self._client.srv_name} within {settings.patience_s:.0f} '
-                f's',
-                1,
-            )
+        return sdf_of_box(settings.entity, (settings.size_x, settings.size_y, settings.size_z))
 
     def _request(self):
         settings = self.settings
         if settings.remove:
             return DeleteEntity.Request(entity=settings.entity)
         request = SpawnEntity.Request(
-            name=settings.entity,
-            allow_renaming=True,
-            resource_string=sdf_of_box(
-                settings.entity, (settings.size_x, settings.size_y, settings.size_z)
-            ),
-        )
+            name=settings.entity, allow_renaming=True, resource_string=self._sdf())
         request.initial_pose.header.frame_id = 'map'
         request.initial_pose.pose = pose_to_msg((settings.x, settings.y, settings.yaw))
         return request
 
+    def _gazebo_request(self):
+        settings = self.settings
+        if settings.remove:
+            return model_request(self._gazebo, settings.entity)
+        request = self._gazebo.request()
+        factory = request.entity_factory
+        factory.name, factory.allow_renaming = settings.entity, True
+        factory.sdf = self._sdf()
+        # This pose takes the place of the model's own, which lifts the box onto the floor.
+        factory.pose = pose_to_msg((settings.x, settings.y, settings.yaw))
+        factory.pose.position.z = settings.size_z / 2
+        return request
+
     def _on_answer(self, future):
         if future.exception() is not None:
-            self._end(ERROR, str(future.exception()), 1)
+            self._answered(False, str(future.exception()))
             return
-        answer, settings = future.result(), self.settings
-        if answer.result.result != Result.RESULT_OK:
-            self._end(
-                ERROR,
-                f'the simulator refused: {answer.result.error_message or answer.result.result}',
-                1,
-            )
+        result = future.result().result
+        self._answered(
+            result.result == Result.RESULT_OK, result.error_message or str(result.result),
+            self.settings.entity if self.settings.remove else future.result().entity_name)
+
+    def _on_gazebos_answer(self, succeeded, why_not):
+        self._answered(succeeded, why_not, self.settings.entity)
+
+    def _answered(self, succeeded, why_not, entity=''):
+        settings = self.settings
+        if not succeeded:
+            self._end(ERROR, f'the simulator refused: {why_not}', 1)
         elif settings.remove:
-            self._end(OK, f'{settings.entity} is gone', 0)
+            self._end(OK, f'{entity} is gone', 0)
         else:
-            self._end(
-                OK, f'{answer.entity_name} stands at ({settings.x:.2f}, {settings.y:.2f})', 0
-            )
+            self._end(OK, f'{entity} stands at ({settings.x:.2f}, {settings.y:.2f})', 0)
 
     def _end(self, level, message, status):
         self.set_status(level, message, 'DONE' if level == OK else 'FAILED')
