@@ -107,4 +107,4 @@ def weigh(fields, settings, ends, explained, refined, near):
             (f'the scan leaves the pose free by {std_m:.2f} m and {std_deg:.1f} degrees'),
         )
     needed = settings.margin(score, lost, float(beams.blurred.mean()))
-    return Winner(refined, explained, score, needed, against)
+    return Winner(refined, explained, score, through, needed, against)

@@ -137,13 +137,14 @@ class Winner:
     The best pose, refined, and what speaks for and against it.
 
     ``explained`` is the share of beams on walls, ``score`` the same less those of them that came
-    through another; ``needed`` the lead that it needs; ``against`` is ``(reason_code, message)``
-    or None.
+    through another; ``through`` the share of all that came through one; ``needed`` the lead that
+    it needs; ``against`` is ``(reason_code, message)`` or None.
     """
 
     refined: object
     explained: float
     score: float
+    through: float
     needed: float
     against: tuple
 

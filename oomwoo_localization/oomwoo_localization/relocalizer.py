@@ -34,6 +34,8 @@ FULL_MARGIN = 1.5  # times the margin that is needed: confidence 1
 SAME_ELSEWHERE = 'free_direction', 'two_walls'
 MOST_CELLS = 2_500_000  # of the search lattice with its margins; a level takes 8 bytes each
 SLACK = 0.02  # of the lead, so that a little doubt does not ask for another search
+ROUNDING = 1e-9  # a lead is bounded by the very one that was asked for
+SHOWN_GONE = 0.1  # share of beams through walls from which on things are gone for certain
 MOST_TWINS = 5  # that are looked at one by one
 FLOOR = 0.75  # of the least score: what is below is not looked for
 
@@ -174,8 +176,12 @@ class Relocalizer:
             most_effort=settings.most_nodes,
         )
 
-    def _lattice(self, evidence):
-        """Return the :class:`Lattice` of a scan, on which beams through walls cost something."""
+    def _lattice(self, evidence, with_walls=True):
+        """
+        Return the :class:`Lattice` of a scan.
+
+        ``with_walls``, beams through walls cost something on it.
+        """
         settings, resolution = self.settings, self.fields.search_resolution
         full = FULL_SCORE * len(evidence.ends)
         rays = Rays(self.fields, evidence.checked)
@@ -186,9 +192,8 @@ class Relocalizer:
             # Who stands where something is drawn knows that it is gone.
             return settings.crossing_weight * full * beyond * self.fields.floor[row, column]
 
-        return Lattice(
-            self.pyramid, evidence.ends, resolution, penalty if settings.crossing_weight else None
-        )
+        with_walls = with_walls and settings.crossing_weight > 0
+        return Lattice(self.pyramid, evidence.ends, resolution, penalty if with_walls else None)
 
     def _rival_score(self, best, evidence, margin=None):
         """Return the lattice score from which on a distinct pose lowers the confidence."""
@@ -247,7 +252,9 @@ class Relocalizer:
                     f'gave up after {self.settings.most_nodes} nodes'
                 ),
             )
-        elif margin < needed and (best.against is None or best.against[0] in SAME_ELSEWHERE):
+        elif margin < needed - ROUNDING and (
+            best.against is None or best.against[0] in SAME_ELSEWHERE
+        ):
             reason, message = (
                 'ambiguous',
                 (
@@ -281,16 +288,19 @@ class Relocalizer:
 
         A thing that is gone can make a twin look better than the truth, by what it has blocked; it
         cannot move a pose by a little. So elsewhere more lead is asked for than nearby, unless the
-        lead is there even if all that was lost at the other pose is forgiven it.
+        lead is there even if all that was lost at the other pose is forgiven it. Where beams pass
+        through walls at the best pose, things are gone, and elsewhere it costs nothing either.
         """
         settings = self.settings
+        gone = best.through > SHOWN_GONE
         needed = best.needed + settings.twin_margin
         least = best.explained * (1.0 - needed) * FULL_SCORE * len(evidence.ends)
-        if max([found.complete_above] + [one.score for one in found.leaves[1:2]]) <= least:
+        bound = max([found.complete_above] + [one.score for one in found.leaves[1:2]])
+        if bound <= least and not gone:
             return answer
         apart = (settings.twin_m, math.radians(settings.twin_deg))
         elsewhere = search(
-            self._lattice(evidence),
+            self._lattice(evidence, with_walls=not gone),
             MOST_TWINS,
             apart,
             lambda best: least,

@@ -280,6 +280,8 @@ def run_all(tasks, function, jobs):
     with ProcessPoolExecutor(jobs) as pool:
         for number, one in enumerate(pool.map(function, tasks, chunksize=8), 1):
             results.append(one)
+            if one['outcome'] == 'wrong':
+                print(f'\nwrong: {one["kind"]}, seed {one["seed"]}', file=sys.stderr, flush=True)
             if number % every == 0:
                 left = (time.monotonic() - began) / number * (len(tasks) - number)
                 wrong = sum(each['outcome'] == 'wrong' for each in results)

@@ -27,7 +27,6 @@ from oomwoo_sim_support.reloc_harness import (
     summary,
 )
 from oomwoo_sim_support.reloc_scenarios import KINDS, make_trial
-from oomwoo_sim_support.reloc_speed import speed_trials
 from oomwoo_sim_support.reloc_worlds import box, holds, outline, ranges_to
 import pytest
 
@@ -114,6 +113,21 @@ def test_no_wrong_pose_is_accepted(kind):
         assert adversarial_trial((kind, seed))['outcome'] in ('right', 'refused', 'twin')
 
 
+@pytest.mark.parametrize(
+    'kind, seed',
+    [
+        ('walls_added', 50099),  # a new wall across the room, like the one at its end
+        ('walls_removed', 60012),  # both cupboards gone; the truth came through more of them
+        ('walls_removed', 105045),  # a cupboard in a wall is gone, the twin fits all of it
+        ('mirrored', 110152),  # only the mirror image is mapped
+        ('everything', 110121),
+    ],
+)
+def test_once_accepted_wrong(kind, seed):
+    """Trials in which an earlier rule believed a wrong pose."""
+    assert adversarial_trial((kind, seed))['outcome'] == 'refused'
+
+
 def test_living_room_is_recovered_everywhere():
     """On a wide raster here, four headings: to 2 cm and half a degree."""
     trials = grid_trials('living_room', 1.3, 0)
@@ -137,16 +151,6 @@ def test_real_log(name):
         pytest.skip('the Radish logs are not here')
     trials = carmen_trials(log, {'intel': 150, 'freiburg-079': 500, 'fhw': 90}[name])
     assert trials and not any(trial['outcome'] == 'wrong' for trial in trials)
-
-
-def test_time_is_measured_in_growing_offices():
-    """All found; the time of the map's preparation is told apart."""
-    trials = speed_trials(0, ((7.0, 6.0), (10.0, 10.0)), questions=2)
-    assert [trial['outcome'] for trial in trials] == ['right'] * 4
-    assert all(
-        0 < trial['ms'] < 1000 and trial['prepare_ms'] > 0 and trial['memory_mb'] < 250
-        for trial in trials
-    )
 
 
 def test_command_line(tmp_path, capsys):
