@@ -14,8 +14,9 @@ from tf2_msgs.msg import TFMessage
 
 ROOT = Path(__file__).resolve().parents[2]
 NODES = {
-    'embedded_sim': ('oomwoo_sim_support.embedded_sim_node', 'world:=test_room'),
-    'scan_localizer': ('oomwoo_localization.scan_localizer_node', 'x_pose:=0.0'),
+    'embedded_sim': ('oomwoo_sim_support.embedded_sim_node', 'world:=kitchen_dining'),
+    'scan_localizer': ('oomwoo_localization.scan_localizer_node', 'x_pose:=-2.0',
+                       'y_pose:=-0.5'),
     'localization_health': ('oomwoo_localization.localization_health_node',),
     'global_relocalizer': ('oomwoo_localization.global_relocalizer_node',),
     'localization_manager': ('oomwoo_localization.localization_manager_node',),
@@ -24,9 +25,11 @@ NODES = {
     'kidnap_injector': ('oomwoo_sim_support.kidnap_injector_node',),
     'map_server': (
         'oomwoo_sim_support.map_server_node',
-        f'yaml_filename:={ROOT}/oomwoo_sim_support/maps/test_room.yaml'),
+        f'yaml_filename:={ROOT}/oomwoo_sim_support/maps/kitchen_dining.yaml'),
     'embedded_navigator': ('oomwoo_sim_support.embedded_navigator_node',),
     'contour_follower': ('oomwoo_clean.contour_follower_node',),
+    'dock_detector': ('oomwoo_clean.dock_detector_node',),
+    'dock_drive': ('oomwoo_clean.dock_drive_node',),
     'clean_manager': ('oomwoo_clean.clean_manager_node', 'autostart:=false'),
 }
 # What every node has: settings, logs, the simulated time, diagnostics and its status; and tf2's
