@@ -162,9 +162,9 @@ class DockDetectorNode(SuiteNode):
             self.set_status(WARN, message, 'NO_SCAN', code.upper())
 
 
-def main():
+def main(args=None):
     """Run the node."""
-    return run_node(DockDetectorNode)
+    return run_node(DockDetectorNode, args)
 
 
 if __name__ == '__main__':

@@ -1,0 +1,131 @@
+"""Receivers and charging in the graph: the embedded simulator's own, and those beside Gazebo."""
+import math
+import signal
+import time
+
+from nav_msgs.msg import Odometry
+import numpy as np
+from oomwoo_localization.dock import docked_pose
+from oomwoo_localization.frames import compose
+from oomwoo_localization.robot import load_robot
+from oomwoo_localization.ros_support import pose_to_msg
+from oomwoo_sim_support.layout import load_layout
+import pytest
+import rclpy
+from rclpy.executors import SingleThreadedExecutor
+from sensor_msgs.msg import BatteryState
+from sim_graph import start_node
+from std_msgs.msg import Float32
+
+KITCHEN = load_layout('kitchen_dining')
+DOCK = np.array(KITCHEN.dock.pose)
+HOME = compose(DOCK, docked_pose(KITCHEN.dock, load_robot()) + [0.002, 0.0, 0.0])
+
+
+class Ears:
+    """Listens to receivers and battery, and tells where the robot is."""
+
+    def __init__(self):
+        """Hear nothing yet."""
+        self.node = rclpy.create_node('ears')
+        self.executor = SingleThreadedExecutor()
+        self.executor.add_node(self.node)
+        self.light, self.battery = {'left': [], 'right': []}, []
+        for side, heard in self.light.items():
+            self.node.create_subscription(
+                Float32, f'dock_ir/{side}', lambda msg, heard=heard: heard.append(msg.data), 10)
+        self.node.create_subscription(BatteryState, 'battery_state', self.battery.append, 10)
+        self.truth = self.node.create_publisher(Odometry, 'odom_truth', 10)
+
+    def spin(self, seconds, until=lambda: False, pose=None):
+        """Listen, and say the pose at 20 Hz if there is one; True as soon as ``until`` holds."""
+        end, due = time.monotonic() + seconds, 0.0
+        while time.monotonic() < end:
+            if pose is not None and time.monotonic() > due:
+                due = time.monotonic() + 0.05
+                msg = Odometry()
+                msg.pose.pose = pose_to_msg(pose)
+                self.truth.publish(msg)
+            self.executor.spin_once(timeout_sec=0.02)
+            if until():
+                return True
+        return False
+
+    def mean_at(self, pose):
+        """Return the mean (left, right) of a while at a pose."""
+        self.spin(0.5, pose=pose)
+        for heard in self.light.values():
+            heard.clear()
+        assert self.spin(20.0, lambda: len(self.light['right']) > 9, pose)
+        return np.mean(self.light['left']), np.mean(self.light['right'])
+
+
+@pytest.fixture(scope='module', autouse=True)
+def without_dock():
+    """Start a node for a world without a dock early: it takes its time to refuse."""
+    return start_node('ir_beacon_sim_node', 'world:=test_room')
+
+
+@pytest.fixture(scope='module')
+def ears():
+    """Return the listener; one context for all tests."""
+    rclpy.init()
+    found = Ears()
+    yield found
+    found.node.destroy_node()
+    rclpy.shutdown()
+
+
+def end(process):
+    """Stop a node; return what it said."""
+    process.send_signal(signal.SIGTERM)
+    said, _ = process.communicate(timeout=45)
+    assert process.returncode == 0 and 'Traceback' not in said, said
+    return said
+
+
+def test_a_robot_in_its_dock_charges_and_reads_the_beacon(ears):
+    x, y, yaw = HOME.tolist()
+    process = start_node(
+        'embedded_sim_node', 'world:=kitchen_dining', f'x_pose:={x}', f'y_pose:={y}',
+        f'yaw:={yaw}', 'battery_start:=0.4', 'real_time_factor:=4.0')
+    try:
+        assert ears.spin(60.0, lambda: len(ears.battery) > 2 and len(ears.light['right']) > 20)
+    finally:
+        end(process)
+    last = ears.battery[-1]
+    assert last.power_supply_status == BatteryState.POWER_SUPPLY_STATUS_CHARGING
+    assert last.current > 0.0 and 0.4 <= last.percentage < 0.41
+    assert min(np.mean(ears.light['left']), np.mean(ears.light['right'])) > 0.3
+    assert ears.node.count_publishers('dock_ir/left') <= 1
+
+
+def test_beside_gazebo_the_readings_follow_the_true_pose(ears):
+    process = start_node('ir_beacon_sim_node', 'world:=kitchen_dining')
+    try:
+        for heard in ears.light.values():
+            heard.clear()
+        assert not ears.spin(1.0, lambda: ears.light['left']), 'nothing without a pose'
+        ahead = compose(DOCK, (0.6, 0.0, 0.0))
+        assert min(ears.mean_at(ahead)) > 0.15
+        assert max(ears.mean_at(compose(DOCK, (0.6, 0.0, math.pi)))) < 0.03
+        left, right = ears.mean_at(compose(DOCK, (0.6, 0.0, 0.25)))
+        assert left > 1.5 * right > 0.0
+        leg, = [leg for leg in KITCHEN.cylinders if leg.name == 'table_leg_1']
+        emitter = compose(DOCK, (-0.33, 0.0, 0.0))[:2]
+        away = np.array(leg.center) - emitter
+        behind = np.array(leg.center) + 0.6 * away / np.hypot(*away)
+        assert max(ears.mean_at((*behind, math.atan2(away[1], away[0])))) < 0.03
+        for heard in ears.light.values():
+            heard.clear()
+        ears.spin(1.5, pose=(math.nan, 0.0, 0.0))
+        for heard in ears.light.values():
+            heard.clear()
+        assert not ears.spin(1.0, lambda: ears.light['left']), 'stale'
+    finally:
+        end(process)
+
+
+def test_a_world_without_a_dock_is_refused(without_dock):
+    said, _ = without_dock.communicate(timeout=90)
+    assert without_dock.returncode == 2 and 'test_room has no dock' in said, said
