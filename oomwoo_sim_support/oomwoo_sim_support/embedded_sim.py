@@ -31,6 +31,7 @@ _STATE = (mujoco.mjtState.mjSTATE_FULLPHYSICS | mujoco.mjtState.mjSTATE_WARMSTAR
 _SIDES = (1, -1)              # left, right: sign of y
 _NO_RAMP = 1e4                 # rad/s^2: at once
 _DOCK_MOVED = 1e-4             # m or rad
+_TOUCH_M = 1e-4               # a shell that is pressed this far into something only touches it
 _SETTLE_S = 0.5               # the tyres sink in by a tenth of a mm before the clock starts
 
 
@@ -313,7 +314,7 @@ class EmbeddedSim:
                 f'{self.layout.name}')
         self._follow_dock()
         gap, name = self._obstacles.gap(x, y)
-        if gap < 0.0:
+        if gap < -_TOUCH_M:
             raise SimError(
                 f'the robot at ({x:.3f}, {y:.3f}) would stand {-gap * 1000:.0f} mm in {name!r}')
         data = self.data

@@ -134,9 +134,17 @@ def test_the_kitchens_dock_and_the_places_before_it():
     assert ahead > 0.15 and off > 0.15 and beside > 0.1
     assert clearance('kitchen_dining', (-2.0, -0.5))[0] > 0.02
     pressed, = clearance('kitchen_dining', (-1.5, -0.15))
-    assert 0.0 <= pressed < 0.0005
+    assert -0.0001 < pressed < 0.0, 'touching'
     leg, = [part for part in primitives(layout) if part.element == 'table_leg_1']
     assert abs(math.atan2(leg.y + 0.15, leg.x + 1.5)) < math.radians(ROBOT.bumper.half_angle_deg)
+
+
+def test_the_bumper_is_pressed_against_the_kitchens_table_leg_and_stays_so():
+    sim = EmbeddedSim(load_layout('kitchen_dining'), start=(-1.5, -0.15, 0.0))
+    for _ in range(20):
+        sim.step(0.1)
+        assert sim.bumpers() == (True, False), 'the leg is ahead on the left'
+    np.testing.assert_allclose(sim.truth().pose, (-1.5, -0.15, 0.0), atol=5e-4)
 
 
 @pytest.mark.parametrize('name', layout_names())
