@@ -41,6 +41,7 @@ from oomwoo_localization.ros_support import (
 from oomwoo_localization.scans import scan_points, ScanError
 from oomwoo_localization.settings import setting
 from oomwoo_localization_msgs.srv import Relocalize
+from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.time import Time
 from sensor_msgs.msg import LaserScan
 from std_msgs.msg import Bool, String
@@ -49,6 +50,8 @@ from std_srvs.srv import Trigger
 PERIOD_S = 0.05
 PLANE = np.ix_([0, 1, 5], [0, 1, 5])  # x, y, yaw in a covariance of six
 ABOVE_FLOOR_M = 0.01
+# Whoever asks for what is latched, as `ros2 topic echo` does, sees how it came so far.
+RECENT_QOS = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 GOOD_WORDS = ('commit', 'confirmed', 'found')
 
 
@@ -84,7 +87,7 @@ class LocalizationManagerNode(SuiteNode):
         self._said = ''
         self._frames = FrameTree(self)
         self._others, self._wheels = OtherDrivers(self), CommandLine(self)
-        self._actions = self.create_publisher(String, '~/recovery_action', 20)
+        self._actions = self.create_publisher(String, '~/recovery_action', RECENT_QOS)
         self._candidates = self.create_publisher(PoseArray, '~/candidates', LATCHED_QOS)
         self._seed = self.create_publisher(PoseWithCovarianceStamped, 'initialpose', 10)
         self._relocalize = self.create_client(Relocalize, 'global_relocalizer/relocalize')

@@ -21,6 +21,9 @@ class FilterSettings:
         0.0,
         1.0,
     )
+    patience_s: float = setting(
+        1.0, 'scans pass whole when scores have been missing for longer', 's', 0.1, 30.0
+    )
 
 
 def filtered_ranges(ranges, staticness, settings):

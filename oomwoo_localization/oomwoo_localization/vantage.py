@@ -302,7 +302,7 @@ class VantagePlanner:
         self._seen[teller, other] = max(share, self._seen.get((teller, other), 0.0))
 
     def _away(self, base):
-        """Return (rows, columns) metres along the floor from ``base``, infinite where no goal is."""
+        """Return (rows, columns) metres on the floor from ``base``, infinite where no goal is."""
         passable, start = self._floor(base)
         if start is None:
             return np.full(self._coarse.shape, np.inf)

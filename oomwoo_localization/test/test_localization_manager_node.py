@@ -12,7 +12,7 @@ from geometry_msgs.msg import PoseWithCovarianceStamped, TransformStamped, Twist
 from nav_msgs.msg import OccupancyGrid as OccupancyGridMsg
 import numpy as np
 from oomwoo_localization.frames import compose, quaternion_from_yaw
-from oomwoo_localization.localization_manager_node import LocalizationManagerNode
+from oomwoo_localization.localization_manager_node import LocalizationManagerNode, RECENT_QOS
 from oomwoo_localization.ros_support import (
     grid_to_msg,
     LATCHED_QOS,
@@ -295,6 +295,11 @@ def test_the_job_stands_while_lost_and_goes_on_after_a_commit(robot):
     assert msg.header.frame_id == 'map' and msg.pose.covariance[0] == pytest.approx(1e-4)
     assert robot.time_s - (msg.header.stamp.sec + msg.header.stamp.nanosec * 1e-9) > 0.0
     assert robot.commands == []
+    late = []
+    robot.create_subscription(
+        String, 'localization_manager/recovery_action', lambda m: late.append(m.data), RECENT_QOS)
+    robot.until(lambda: len(late) == 3)
+    assert late == robot.words, 'who asks late hears how it came'
 
 
 def test_a_job_that_somebody_else_paused_is_not_resumed(robot):

@@ -26,6 +26,7 @@ class Scene(Node):
         super().__init__('scene')
         self.filtered, self.markers = [], []
         self.out = self.create_publisher(LaserScan, 'localization_health/scan_scored', SENSOR_QOS)
+        self.raw = self.create_publisher(LaserScan, 'scan', SENSOR_QOS)
         self.create_subscription(LaserScan, 'scan_filtered', self.filtered.append, SENSOR_QOS)
         self.create_subscription(
             MarkerArray, 'dynamic_object_detector/markers', self.markers.append, 10
@@ -46,7 +47,7 @@ class Scene(Node):
             frames.append(msg)
         self.static.sendTransform(frames)
 
-    def scored(self, intensities=None):
+    def scored(self, intensities=None, out=None):
         """Publish a scan: all 3 m, a thing at 1 m that is not on the map."""
         ranges, static = np.full(BEAMS, 3.0), np.ones(BEAMS)
         ranges[THING], static[THING] = 1.0, 0.0
@@ -59,7 +60,7 @@ class Scene(Node):
             intensities=static.tolist() if intensities is None else intensities,
         )
         msg.header.frame_id, msg.header.stamp = 'laser', self.get_clock().now().to_msg()
-        self.out.publish(msg)
+        (out or self.out).publish(msg)
 
 
 @pytest.fixture
@@ -110,3 +111,23 @@ def test_a_scan_without_scores_is_left_alone_and_a_good_one_after_it_is_taken(sc
             scene.loop.spin_once(timeout_sec=0.01)
     assert scene.filtered == [] and scene.markers == []
     until(scene, lambda: scene.filtered and scene.markers)
+
+
+def test_scans_pass_whole_until_they_are_scored(scene):
+    """Else nobody who matches the filtered scan would ever have a pose to score by."""
+    for _ in range(150):
+        scene.scored(out=scene.raw)
+        for _ in range(5):
+            scene.loop.spin_once(timeout_sec=0.01)
+        if scene.filtered:
+            break
+    np.testing.assert_allclose(np.array(scene.filtered[-1].ranges)[THING], 1.0)
+    until(scene, lambda: np.isinf(np.array(scene.filtered[-1].ranges)[THING]).all())
+    scene.filtered.clear()
+    for _ in range(3):
+        scene.scored(out=scene.raw)
+        scene.scored()
+        for _ in range(10):
+            scene.loop.spin_once(timeout_sec=0.01)
+    assert scene.filtered, 'scored scans come through'
+    assert all(np.isinf(np.array(msg.ranges)[THING]).all() for msg in scene.filtered)
