@@ -21,7 +21,7 @@ setup(
     data_files=[
         ('share/ament_index/resource_index/packages', [f'resource/{PACKAGE}']),
         (f'share/{PACKAGE}', ['package.xml']),
-        *data('behavior_trees', 'config', 'launch', 'rviz', 'urdf'),
+        *data('behavior_trees', 'config', 'foxglove', 'launch', 'rviz', 'urdf'),
     ],
     install_requires=['setuptools'],
     extras_require={'test': ['pytest']},
@@ -31,5 +31,6 @@ setup(
     description='Robot description, parameters, RViz and Foxglove layouts, launch files.',
     license='Apache-2.0',
     entry_points={'console_scripts': [
+        'foxglove_server = oomwoo_bringup.foxglove_server_node:main',
     ]},
 )

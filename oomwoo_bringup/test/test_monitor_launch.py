@@ -12,8 +12,8 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[1]
 
 
-def start(monkeypatch, there, **arguments):
-    """Return (log lines, executables) with the packages ``there`` installed."""
+def start(monkeypatch, there, sdk=False, **arguments):
+    """Return (log lines, executables) with the packages ``there`` and Foxglove's SDK installed."""
     monkeypatch.setattr(launch_choices, 'installed', lambda package: package in there)
     monkeypatch.setattr(
         launch_choices, 'get_package_share_directory', lambda package: str(PACKAGE))
@@ -21,6 +21,7 @@ def start(monkeypatch, there, **arguments):
         'monitor', PACKAGE / 'launch' / 'monitor_robot.launch.py')
     monitor = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(monitor)
+    monkeypatch.setattr(monitor, 'find_spec', lambda name: sdk or None)
     context = LaunchContext()
     for name, default, _ in monitor.ARGUMENTS:
         context.launch_configurations[name] = arguments.get(name, default)
@@ -40,8 +41,18 @@ def test_what_is_installed_is_started_and_else_it_says_how_to_look(monkeypatch, 
     assert ('edge_clean.mcap' in lines[0]) == (there == ())
 
 
+@pytest.mark.parametrize('there', [(), ('rviz2',)])
+def test_without_the_bridge_the_suites_own_server_takes_the_same_port(monkeypatch, there):
+    lines, executables = start(monkeypatch, there, sdk=True, foxglove_port='9000')
+    assert executables == [*there, 'foxglove_server']
+    assert 'foxglove_server at ws://127.0.0.1:9000' in lines[-1]
+    _, executables = start(monkeypatch, ('foxglove_bridge',), sdk=True)
+    assert executables == ['foxglove_bridge']
+    assert start(monkeypatch, (), sdk=True, foxglove='false', rviz='false') == ([], [])
+
+
 def test_rviz_can_be_left_out_and_a_missing_file_is_named(monkeypatch):
-    assert start(monkeypatch, ('rviz2',), rviz='false') == ([], [])
+    assert start(monkeypatch, ('rviz2',), rviz='false', foxglove='false') == ([], [])
     says = 'rviz_config:=none.rviz: no such file; oomwoo_bringup has bump_map.rviz, edge_clean'
     with pytest.raises(LaunchError, match=says):
         start(monkeypatch, ('rviz2',), rviz_config='none.rviz')

@@ -251,6 +251,20 @@ def _descriptor(info):
     return described
 
 
+def publishers_qos(publishers, depth):
+    """
+    Return the strongest QoS that every publisher of a topic offers.
+
+    ``publishers`` is what ``get_publishers_info_by_topic`` returns.
+    """
+    latched = all(p.qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL for p in publishers)
+    reliable = all(p.qos_profile.reliability == ReliabilityPolicy.RELIABLE for p in publishers)
+    return QoSProfile(
+        depth=depth,
+        durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
+        reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT)
+
+
 class FrameTree:
     """Transforms by name, as plane poses or matrices; None, not an exception, without one."""
 

@@ -3,13 +3,20 @@ from dataclasses import dataclass
 import sys
 
 from ament_index_python.packages import get_package_share_directory
-from oomwoo_localization.ros_support import ERROR, OK, run_node, SuiteNode, WARN
+from oomwoo_localization.ros_support import (
+    ERROR,
+    OK,
+    publishers_qos,
+    run_node,
+    SuiteNode,
+    WARN,
+)
 from oomwoo_localization.settings import setting
 from oomwoo_sim_support.recording import DefinitionError, Recording
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rosidl_runtime_py.utilities import get_message
 
 _DISCOVERY_PERIOD_S = 0.5
+_DEPTH = 100
 
 
 @dataclass(frozen=True)
@@ -53,7 +60,7 @@ class RecorderNode(SuiteNode):
                 continue
             self._topics[topic] = self.create_subscription(
                 kind, topic, lambda data, topic=topic: self._write(topic, data),
-                _qos_of(publishers), raw=True)
+                publishers_qos(publishers, _DEPTH), raw=True)
 
     def _write(self, topic, data):
         # Recordings must not step back in time, even when a simulation is reset.
@@ -76,16 +83,6 @@ class RecorderNode(SuiteNode):
 def _steady_clock():
     from rclpy.clock import Clock, ClockType
     return Clock(clock_type=ClockType.STEADY_TIME)
-
-
-def _qos_of(publishers):
-    """Return the strongest QoS that every publisher of the topic offers."""
-    latched = all(p.qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL for p in publishers)
-    reliable = all(p.qos_profile.reliability == ReliabilityPolicy.RELIABLE for p in publishers)
-    return QoSProfile(
-        depth=100,
-        durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
-        reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT)
 
 
 def main():
