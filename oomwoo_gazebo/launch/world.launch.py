@@ -30,7 +30,7 @@ from oomwoo_sim_support.launch_choices import (
 from oomwoo_sim_support.layout import find_layout
 
 ARGUMENTS = (
-    ('world', 'contour_torture.world', 'world of the suite, or path of a world or layout file'),
+    ('world', 'living_room.world', 'world of the suite, or path of a world or layout file'),
     ('x_pose', '', 'start in the map frame [m]; empty: where the layout says'),
     ('y_pose', '', 'start in the map frame [m]; empty: where the layout says'),
     ('yaw', '', 'start heading in the map frame [rad]; empty: as the layout says'),

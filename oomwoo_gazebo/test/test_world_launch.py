@@ -9,7 +9,7 @@ import time
 from launch import LaunchContext
 from launch.actions import DeclareLaunchArgument
 from nav_msgs.msg import Odometry
-from oomwoo_sim_support import launch_choices
+from oomwoo_sim_support import launch_choices, localization_scene
 from oomwoo_sim_support.launch_choices import LaunchError
 from oomwoo_sim_support.layout import LayoutError
 import pytest
@@ -57,6 +57,13 @@ def test_simulator_gets_the_layout_and_what_was_given(launch_file, world):
     assert 'contour_torture.yaml' in text
     assert 'x_pose: -2.0' in text and 'y_pose' not in text
     assert 'seed: 7' in text and 'real_time_factor: 3.0' in text and 'use_sim_time: false' in text
+
+
+def test_without_a_world_it_is_that_of_the_localization_scene(launch_file):
+    """Their commands start a simulator without naming one; map and world have to be the same."""
+    _, text = parameters_of(launch_file)
+    maps = {name: default for name, default, _ in localization_scene.ARGUMENTS}['map']
+    assert f'layouts/{maps}' in text and maps == 'living_room.yaml'
 
 
 def test_namespace_takes_tf_with_it(launch_file):

@@ -83,7 +83,7 @@ class PoseHypotheses:
 
 
 def correction_of(pose, odom):
-    """Return the correction ``map_from_odom`` (3,) of a pose in the map and one in odom, None without both."""
+    """Return the correction (3,) of a pose in the map and one in odom, None without both."""
     if pose is None or odom is None:
         return None
     return compose(np.asarray(pose, dtype=float), inverse(odom))
