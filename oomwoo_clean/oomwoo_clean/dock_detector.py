@@ -57,7 +57,7 @@ class DetectorSettings(TrackerSettings):
     range_sigma_m: float = setting(0.01, 'noise of a range, one sigma', 'm', 0.0005, 0.1)
     face_sigma_m: float = setting(
         0.002, 'how far a face of the dock may be from where its shape has it', 'm', 1e-4, 0.05)
-    reach_m: float = setting(4.0, 'a dock farther than this is not looked for', 'm', 0.5, 20.0)
+    farthest_m: float = setting(4.0, 'a dock farther than this is not looked for', 'm', 0.5, 20.0)
     fewest_returns: int = setting(6, 'returns that lie on the dock, at least', '', 3, 1000)
     side_returns: int = setting(2, 'returns on a side panel for it to be seen', '', 1, 100)
     inside_returns: int = setting(
@@ -140,7 +140,7 @@ class DockDetector:
         origin = base_from_scan[:2, 3]
         away = points[:, :2] - origin
         ranges = np.hypot(away[:, 0], away[:, 1])
-        keep = (ranges > 1e-3) & (ranges < self.settings.reach_m + self._outline.size)
+        keep = (ranges > 1e-3) & (ranges < self.settings.farthest_m + self._outline.size)
         return Beams(points[keep, :2], origin, away[keep] / ranges[keep, None], ranges[keep])
 
     # -- 1. hypotheses ------------------------------------------------------------------------

@@ -198,7 +198,7 @@ def test_an_empty_room_says_why(bench):
 
 
 BAD_STARTS = (
-    ('dock_width:=0.0', 'dock_width'), ('reach_m:=far', 'reach_m'),
+    ('dock_width:=0.0', 'dock_width'), ('farthest_m:=far', 'farthest_m'),
     ('robot_file:=/nowhere.yaml', 'nowhere'))
 TRY_ALL = """
 import sys
