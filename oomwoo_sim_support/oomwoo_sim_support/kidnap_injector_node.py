@@ -63,6 +63,9 @@ class KidnapInjectorNode(SuiteNode):
         self.create_subscription(OccupancyGrid, 'map', self._on_map, LATCHED_QOS)
         self.create_service(Trigger, '~/kidnap', self._on_kidnap)
         self._last = None
+        # A simulator takes a moment to be found; it had better be before it is needed.
+        self.create_timer(
+            1.0, lambda: self._mover.kind, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self.set_status(WARN, self._trouble, 'WAITING', 'no_map')
 
     def _on_map(self, msg):
