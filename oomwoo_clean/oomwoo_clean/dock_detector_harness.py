@@ -2,9 +2,9 @@
 Measure the dock detector: ``python3 -m oomwoo_clean.dock_detector_harness``.
 
 Single scans of the embedded simulator from random poses, each looked at once; errors against its
-truth. By distance from the beacon and by what says which thing is the dock: the beacon, a hint 5 cm
-and 5 degrees vague (one sigma), or the LiDAR alone; then in the bay, as while backing in, and in
-worlds without a dock with a light from somewhere. Exit status 0 when the bounds are kept, 1 when
+truth. By distance from the beacon and by what says which thing is the dock: the beacon, a hint
+5 cm and 5 degrees vague (one sigma), or the LiDAR alone; then in the bay, as while backing in, and
+in worlds without a dock with a light from somewhere. Exit status 0 when the bounds are kept, 1 when
 not, 2 for input that cannot be used.
 """
 import argparse
@@ -237,8 +237,8 @@ def main(argv=None):
                 missed.append(f'{name}: mistaken in {100 * share:.0f} % of the looks')
         if options.json:
             options.json.parent.mkdir(parents=True, exist_ok=True)
-            options.json.write_text(json.dumps({
-                'trials': rows, 'averaged': off.tolist(), 'summary': {'missed': missed}}, indent=1))
+            report = {'trials': rows, 'averaged': off.tolist(), 'summary': {'missed': missed}}
+            options.json.write_text(json.dumps(report, indent=1))
     except (ValueError, OSError) as error:
         print(f'error: {error}', file=sys.stderr)
         return 2
