@@ -43,6 +43,8 @@ def drive_to_staging(pilot):
             reroutes += 1
             if reroutes > _REROUTES:
                 raise
+            if reroutes % 2 == 0:
+                yield from _make_room(pilot)
         except DockFailure as failure:
             if failure.code != 'BLOCKED':
                 raise
@@ -50,6 +52,14 @@ def drive_to_staging(pilot):
             if pilot.time_s > until_s:
                 raise
             yield from pilot.stand(0.5)
+
+
+def _make_room(pilot):
+    """Get away from what is close beside the body, which noise puts in the way again and again."""
+    try:
+        yield from pilot.make_room()
+    except InTheWay:
+        yield 0.0, 0.0
 
 
 def _line_up(pilot):

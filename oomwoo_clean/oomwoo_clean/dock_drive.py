@@ -330,7 +330,7 @@ class DockDrive:
                 + nearest_thing(pilot))
         free = []
         for _ in range(_FREE_LOOKS):
-            free.append(pilot.freest_way())
+            free.append(pilot.freest_way()[0])
             yield 0.0, 0.0
         if np.median(free) < _FREE_M:
             raise DockFailure(

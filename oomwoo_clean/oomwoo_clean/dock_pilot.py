@@ -4,7 +4,7 @@ What the docking robot knows, and its elementary moves: stand, turn in place, dr
 A move is a generator: each ``yield (linear, angular)`` is one command, m/s and rad/s, and what the
 robot sees by then is in the pilot when it goes on. So a behaviour reads like its list of steps.
 """
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import math
 
 import numpy as np
@@ -22,6 +22,8 @@ _HEADING_GAIN = 2.5                 # 1/s, while driving straight
 _TURN_FIRST_RAD = math.radians(20.0)    # a larger change of heading is turned in place
 _STEER_FROM_M = 0.10                # nearer to its goal the robot holds its heading
 _HEADINGS = 72
+_MAKE_ROOM_M = 0.15
+_SMOOTHED_BEAMS, _SAME_THING_M = 2, 0.04    # beams to either side, if no farther off than this
 _BEACON_NEAR_M = 0.15               # body centre from the mouth
 _BLOCKED_SCANS = 4                  # this many in a row with something right ahead
 _BRAKE_MPS2 = 0.35                  # far below what the base does, for it answers late
@@ -65,7 +67,7 @@ class Pilot:
         self.shape = shape
         self.floor = SeenFloor(robot.body.radius, settings)
         self.seen = None
-        self.points = np.zeros((0, 2))      # returns of the newest scan in the base frame
+        self.points = np.zeros((0, 2))      # of the newest scan in the base frame, smoothed
         self.dock = None                    # (3,) in odom, once two scans agree
         self.dock_time_s = -math.inf        # of the newest scan that told where the dock is
         self.hint = None                    # (3,) in odom: roughly where the dock should be
@@ -79,7 +81,7 @@ class Pilot:
     def take(self, seen):
         """Take in an observation with a scan, before the next command is asked for."""
         self.seen = seen
-        points, _ = scan_points(seen.scan, seen.base_from_scan)
+        points, _ = scan_points(smoothed(seen.scan), seen.base_from_scan)
         self.points = points[:, :2]
         self.floor.see(seen.odom, seen.base_from_scan[:2, 3], self.points)
         self.sight = None
@@ -188,14 +190,19 @@ class Pilot:
         return where
 
     def freest_way(self):
-        """Return how far the body can go straight in the direction where that is farthest."""
+        """
+        Return ``(metres, bearing)``: how far the body can go straight where that is farthest.
+
+        The bearing is in the base frame, rad.
+        """
         if len(self.points) == 0:
-            return math.inf
-        ways = []
-        for heading in np.linspace(0.0, math.tau, _HEADINGS, endpoint=False):
-            along = seen_along(self.points, np.zeros(2), heading)
-            ways.append(travel_to_points(along, self.robot.body.radius).min())
-        return max(ways)
+            return math.inf, 0.0
+        bearings = np.linspace(0.0, math.tau, _HEADINGS, endpoint=False)
+        ways = [travel_to_points(
+            seen_along(self.points, np.zeros(2), bearing), self.robot.body.radius).min()
+            for bearing in bearings]
+        best = int(np.argmax(ways))
+        return float(ways[best]), float(bearings[best])
 
     # -- moves ------------------------------------------------------------------------------
 
@@ -286,6 +293,14 @@ class Pilot:
             yield speed, max(-0.5, min(0.5, _HEADING_GAIN * (asked - yaw)))
         yield 0.0, 0.0
 
+    def make_room(self):
+        """Move away a little from what is close, to where there is most room."""
+        free, bearing = self.freest_way()
+        way = min(_MAKE_ROOM_M, free / 2)
+        heading = self.odom[2] + bearing
+        goal = self.odom[:2] + way * np.array([math.cos(heading), math.sin(heading)])
+        yield from self.drive_to(lambda: goal, tolerance_m=0.03)
+
     def back_off(self):
         """Back off from what the bumper touched, as far as the floor behind is free."""
         free, _ = self.free_ahead(-1.0)
@@ -302,6 +317,27 @@ class Pilot:
         bearing = self.odom[2] + side * math.radians(40.0)
         reach = self.robot.body.radius + 0.01
         return self.odom[:2] + reach * np.array([math.cos(bearing), math.sin(bearing)])
+
+
+def smoothed(scan):
+    """
+    Return the scan with each range averaged over the neighbours on the same surface.
+
+    The nearest of many noisy beams is two sigmas too near; that of averages is hardly so.
+    """
+    ranges, valid = scan.ranges, scan.valid()
+    total, count = np.where(valid, ranges, 0.0), valid.astype(float)
+    for step in range(1, _SMOOTHED_BEAMS + 1):
+        for shift in (step, -step):
+            other = np.roll(ranges, shift)
+            with np.errstate(invalid='ignore'):
+                near = np.roll(valid, shift) & (np.abs(other - ranges) < _SAME_THING_M)
+            # A scan need not be a full turn: its two ends are not taken for neighbours.
+            near[:shift if shift > 0 else 0] = False
+            near[shift if shift < 0 else len(near):] = False
+            total, count = total + np.where(near, other, 0.0), count + near
+    mean = np.where(valid, total / np.maximum(count, 1.0), ranges)
+    return replace(scan, ranges=mean)
 
 
 def stopping_speed(way_m):
