@@ -4,11 +4,9 @@ Drive about on a known map: map, localizer, navigator and one RViz window.
 What nav.launch.py of oomwoo_clean starts, told where the robot stands: in simulation the start
 pose of the world is known, so nobody has to click it in RViz.
 """
-from launch.actions import IncludeLaunchDescription, LogInfo
-from launch.launch_description_sources import PythonLaunchDescriptionSource
-from launch_ros.substitutions import FindPackageShare
+from launch.actions import LogInfo
 from oomwoo_sim_support import localization_scene as scene
-from oomwoo_sim_support.launch_choices import described, given
+from oomwoo_sim_support.launch_choices import described, given, include
 
 ARGUMENTS = (
     ('use_sim_time', 'false', 'take the time from /clock'),
@@ -53,10 +51,7 @@ def _start(context):
         line = 'start: ({:.2f}, {:.2f}), {:.2f} rad in the map'.format(*start)
     return [
         *(LogInfo(msg=note) for note in (*notes, line)),
-        IncludeLaunchDescription(
-            PythonLaunchDescriptionSource(
-                [FindPackageShare('oomwoo_clean'), '/launch/nav.launch.py']),
-            launch_arguments=told.items()),
+        include('oomwoo_clean', 'nav.launch.py', told),
         *scene.viewer(value),
     ]
 

@@ -1,6 +1,6 @@
 """Start the contour follower, enabled at once: it drives along what it finds until stopped."""
 from launch_ros.actions import Node
-from oomwoo_sim_support.launch_choices import described, given
+from oomwoo_sim_support.launch_choices import described, given, is_true
 
 ARGUMENTS = (
     ('use_sim_time', 'false', 'take the time from /clock'),
@@ -14,8 +14,8 @@ ARGUMENTS = (
 def _start(context):
     value = given(ARGUMENTS, context)
     parameters = [{
-        'use_sim_time': value['use_sim_time'].lower() == 'true', 'side': value['side'],
-        'autostart': value['autostart'].lower() == 'true'}]
+        'use_sim_time': is_true('use_sim_time', value['use_sim_time']), 'side': value['side'],
+        'autostart': is_true('autostart', value['autostart'])}]
     if value['params_file']:
         parameters.append(value['params_file'])
     return [Node(package='oomwoo_clean', executable='contour_follower', name='contour_follower',

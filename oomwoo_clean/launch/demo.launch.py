@@ -1,12 +1,9 @@
 """Edge cleaning in one launch: world, map, localizer, navigator, follower, manager, recorder."""
 from pathlib import Path
 
-from launch.actions import IncludeLaunchDescription
-from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch_ros.actions import Node
-from launch_ros.substitutions import FindPackageShare
 from oomwoo_sim_support.generate import map_file_for
-from oomwoo_sim_support.launch_choices import described, given
+from oomwoo_sim_support.launch_choices import described, given, include, is_true
 from oomwoo_sim_support.layout import load_layout
 
 ARGUMENTS = (
@@ -41,11 +38,6 @@ def _start(context):
     for name, at in zip(('x_pose', 'y_pose', 'yaw'), load_layout(value['world']).start):
         value[name] = value[name] or str(at)
 
-    def include(package, file, arguments):
-        return IncludeLaunchDescription(
-            PythonLaunchDescriptionSource([FindPackageShare(package), f'/launch/{file}']),
-            launch_arguments=arguments.items())
-
     actions = [
         include('oomwoo_gazebo', 'world.launch.py', {k: value[k] for k in WORLD}),
         include('oomwoo_clean', 'nav.launch.py', {
@@ -53,10 +45,10 @@ def _start(context):
         include('oomwoo_clean', 'edge_clean.launch.py', {
             'use_sim_time': value['use_sim_time'], 'output_dir': value['output_dir']}),
     ]
-    if value['record'].lower() == 'true':
+    if is_true('record', value['record']):
         actions.append(Node(
             package='oomwoo_sim_support', executable='recorder', output='screen', parameters=[{
-                'use_sim_time': value['use_sim_time'].lower() == 'true',
+                'use_sim_time': is_true('use_sim_time', value['use_sim_time']),
                 'path': str(Path(value['output_dir']) / 'edge_clean.mcap')}]))
     return actions
 

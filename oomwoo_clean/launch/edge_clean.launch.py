@@ -3,7 +3,7 @@ from launch.actions import EmitEvent, LogInfo, RegisterEventHandler
 from launch.event_handlers import OnProcessExit
 from launch.events import Shutdown
 from launch_ros.actions import Node
-from oomwoo_sim_support.launch_choices import described, given
+from oomwoo_sim_support.launch_choices import described, given, is_true
 
 ARGUMENTS = (
     ('use_sim_time', 'true', 'take the time from /clock'),
@@ -24,7 +24,10 @@ RESPAWN_DELAY_S = 1.0
 
 def _start(context):
     value = given(ARGUMENTS, context)
-    common = {'use_sim_time': value['use_sim_time'].lower() == 'true', 'side': value['side']}
+    words = {
+        name: is_true(name, value[name])
+        for name in ('use_sim_time', 'autostart', 'exit_when_done')}
+    common = {'use_sim_time': words.pop('use_sim_time'), 'side': value['side']}
     more = [value['params_file']] if value['params_file'] else []
     follower = Node(
         package='oomwoo_clean', executable='contour_follower', name='contour_follower',
@@ -36,8 +39,7 @@ def _start(context):
         namespace=value['namespace'],
         output='screen', respawn=True, respawn_delay=RESPAWN_DELAY_S,
         parameters=[common, {
-            'output_dir': value['output_dir'], 'autostart': value['autostart'].lower() == 'true',
-            'exit_when_done': value['exit_when_done'].lower() == 'true'}, *more])
+            'output_dir': value['output_dir'], **words}, *more])
     ended = OnProcessExit(target_action=manager, on_exit=_manager_ended)
     return [follower, manager, RegisterEventHandler(ended)]
 

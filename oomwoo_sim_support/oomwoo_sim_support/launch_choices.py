@@ -13,7 +13,13 @@ from ament_index_python.packages import (
     PackageNotFoundError,
 )
 from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, OpaqueFunction
+from launch.actions import (
+    DeclareLaunchArgument,
+    GroupAction,
+    IncludeLaunchDescription,
+    OpaqueFunction,
+)
+from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration
 
 
@@ -36,6 +42,18 @@ def described(arguments, start):
 def given(arguments, context):
     """Return the values of ``arguments``, stripped strings by name."""
     return {name: LaunchConfiguration(name).perform(context).strip() for name, _, _ in arguments}
+
+
+def include(package, file, arguments):
+    """
+    Return the action that includes a launch file of a package with ``arguments``, a dict.
+
+    In a scope of its own: else the defaults of one included file would be what the next one that
+    has an argument of the same name is given.
+    """
+    path = Path(get_package_share_directory(package)) / 'launch' / file
+    return GroupAction([IncludeLaunchDescription(
+        PythonLaunchDescriptionSource(str(path)), launch_arguments=arguments.items())])
 
 
 def installed(package):

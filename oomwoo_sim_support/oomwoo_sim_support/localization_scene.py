@@ -20,8 +20,8 @@ ARGUMENTS = (
     ('map', 'living_room.yaml', 'map file, or the name of one that oomwoo_sim_support carries'),
     ('localizer', 'auto', 'auto, slam_toolbox, amcl, scan or truth'),
     ('x_pose', '', 'start in the map [m]; empty: as the layout of the map says, if there is one'),
-    ('y_pose', '', 'the same'),
-    ('yaw', '', 'start heading in the map [rad]; the same'),
+    ('y_pose', '', 'start in the map [m]; empty: the same'),
+    ('yaw', '', 'start heading in the map [rad]; empty: the same'),
     (
         'nav_params',
         'navigation_tight.yaml',

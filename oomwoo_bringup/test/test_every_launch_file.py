@@ -1,0 +1,316 @@
+"""
+Every launch file of the workspace under the real launch system, with stubs for what it starts.
+
+On a bare machine, where nothing of others is installed, and on a full one, where all of it is.
+"""
+import dataclasses
+from functools import cache
+import importlib
+from pathlib import Path
+import re
+
+import pytest
+from stub_workspace import entry_points, OTHERS, ROOT, StubWorkspace
+from test_parameter_files import complaints, DECLARED
+from test_rviz_files import documented as documented_topics
+
+FILES = sorted((path.parents[1].name, path.name)
+               for path in ROOT.glob('oomwoo_*/launch/*.launch.py'))
+NAMES = [f'{package}-{file}' for package, file in FILES]
+KINDS = ('bare', 'full')
+# What has the time of the world, and what does one thing and needs none.
+WITHOUT_SIM_TIME = {
+    'embedded_sim', 'gz', 'create', 'gazebo_services', 'spawn_obstacle', 'timeout'}
+# Parameters that name a file to be written, or one whose name is completed.
+WRITTEN = {'path', 'csv_path', 'output_dir', 'map_file_name', 'config_file'}
+MANAGED = {
+    'amcl', 'behavior_server', 'bt_navigator', 'controller_server', 'costmap_filter_info_server',
+    'map_server', 'planner_server', 'velocity_smoother', 'async_slam_toolbox_node',
+    'localization_slam_toolbox_node'}
+COSTMAPS = {'controller_server': 'local_costmap', 'planner_server': 'global_costmap'}
+EMBEDDED = {'map_server', 'embedded_navigator'}
+NAV2 = {
+    'map_server', 'controller_server', 'planner_server', 'behavior_server', 'bt_navigator',
+    'velocity_smoother', 'lifecycle_manager_navigation'}
+GAZEBO = {
+    'gz', 'create', 'robot_state_publisher', 'gazebo_bridge', 'gazebo_services',
+    'bumper_adapter', 'command_expiry'}
+EDGES = {'contour_follower', 'clean_manager'}
+SCENE = {'map_server', 'scan_localizer'}
+STRESS = {
+    'localization_health', 'scan_filter', 'dynamic_object_detector', 'loc_err_slam'}
+RECOVERY = {'localization_health', 'global_relocalizer', 'localization_manager'}
+# file: (nodes on a bare machine, nodes on a full one)
+STARTS = {
+    'world': ({'embedded_sim'}, GAZEBO),
+    'nav': ({'scan_localizer', *EMBEDDED}, {'scan_localizer', *NAV2}),
+    'navigation': ({'scan_localizer', *EMBEDDED}, {'scan_localizer', 'rviz2', *NAV2}),
+    'slam': (set(), {'slam_toolbox', 'lifecycle_manager_slam_toolbox', 'rviz2'}),
+    'save_map': ({'map_saver'}, {'map_saver', 'timeout'}),
+    'contour_follow': ({'contour_follower'},) * 2,
+    'edge_clean': (EDGES,) * 2,
+    'demo': (
+        {'embedded_sim', 'scan_localizer', 'recorder', *EMBEDDED, *EDGES},
+        {'scan_localizer', 'recorder', *GAZEBO, *NAV2, *EDGES}),
+    'localization_relocalize': (
+        {*SCENE, 'kidnap_injector'}, {*SCENE, 'kidnap_injector', 'rviz2'}),
+    'localization_stress': ({*SCENE, *STRESS}, {*SCENE, *STRESS, 'rviz2'}),
+    'localization_compare': (
+        {*SCENE, 'loc_err_slam'},
+        {*SCENE, 'loc_err_slam', 'loc_err_amcl', 'amcl', 'lifecycle_manager_amcl', 'rviz2'}),
+    'localization_recovery': (RECOVERY,) * 2,
+    'reloc_eval': ({'reloc_eval', 'global_relocalizer'},) * 2,
+    'spawn_obstacle': ({'spawn_obstacle'},) * 2,
+}
+FOLLOW_UP = {('save_map.launch.py', 'full'): 1}
+
+
+@pytest.fixture(scope='module')
+def machines(tmp_path_factory):
+    """Return a function (kind, package, file, *arguments) -> Run, each launched once."""
+    there = {
+        'bare': StubWorkspace(tmp_path_factory.mktemp('bare')),
+        'full': StubWorkspace(tmp_path_factory.mktemp('full'), [*OTHERS, 'ros_gz_sim'])}
+
+    @cache
+    def run(kind, package, file, *arguments):
+        return there[kind].run(package, file, arguments, FOLLOW_UP.get((file, kind), 0))
+
+    run.there = there
+    return run
+
+
+@cache
+def declared_by(package, executable):
+    """Return names that contain all parameters which a node of the workspace declares."""
+    module = importlib.import_module(entry_points(package)[executable])
+    names = {'use_sim_time'}
+    for value in vars(module).values():
+        if dataclasses.is_dataclass(value):
+            names |= {f.name for f in dataclasses.fields(value) if 'live' in f.metadata}
+    # What is declared one by one stands in the module, in quotes.
+    return names | set(re.findall(r"'(\w+)'", Path(module.__file__).read_text(encoding='utf-8')))
+
+
+def wrong_parameters(process):
+    """Return what is wrong with the parameters of a process of Nav2 or slam_toolbox."""
+    names = [f'/{process.name}']
+    if process.executable in COSTMAPS:
+        costmap = COSTMAPS[process.executable]
+        names.append(f'/{costmap}/{costmap}')
+    wrong, used, all_of_it = [], set(), set()
+    for name in names:
+        listed = re.sub(r'/lifecycle_manager_.*', '/lifecycle_manager_navigation', name)
+        values = process.parameters(name)
+        all_of_it |= set(values)
+        for_all = {key for content in process.parameter_files
+                   for key in (content.get('/**') or {}).get('ros__parameters', ())}
+        mine = {key: value for key, value in values.items()
+                if key not in for_all or key in DECLARED.get(listed, values)
+                or key.split('.')[0] in str(values.get('plugins', '')) + str(
+                    values.get('filters', ''))}
+        used |= set(mine)
+        wrong += complaints(listed, mine)
+    return wrong + [f'{key}: no node of {process.executable} has it'
+                    for key in sorted(all_of_it - used)]
+
+
+@pytest.mark.parametrize('kind', KINDS)
+@pytest.mark.parametrize('package, file', FILES, ids=NAMES)
+def test_it_starts_nodes_that_exist_with_what_they_know(machines, package, file, kind):
+    run = machines(kind, package, file)
+    if run.errors:
+        # Refused: in one line that says what to install, and nothing has started.
+        assert kind == 'bare' and len(run.errors) == 1 and 'install' in run.errors[0], run.errors
+        assert run.started == []
+        return
+    assert run.started or run.lines
+    for process in run.nodes().values():
+        if process.package.startswith('oomwoo_'):
+            known = declared_by(process.package, process.executable)
+            assert set(process.parameters()) <= known, process.name
+        elif process.package.startswith(('nav2_', 'slam_toolbox')):
+            assert wrong_parameters(process) == []
+        for name, value in process.parameters().items():
+            if name not in WRITTEN and isinstance(value, str) and value.startswith('/') and (
+                    Path(value).suffix):
+                assert Path(value).is_file(), f'{process.name}: {name}: {value}'
+        if process.executable == 'rviz2':
+            assert Path(process.arguments[process.arguments.index('-d') + 1]).is_file()
+
+
+@pytest.mark.parametrize('kind', KINDS)
+@pytest.mark.parametrize('file', STARTS)
+def test_it_starts_just_these(machines, file, kind):
+    package = next(p for p, name in FILES if name == f'{file}.launch.py')
+    run = machines(kind, package, f'{file}.launch.py')
+    assert set(run.nodes()) == STARTS[file][KINDS.index(kind)], run.lines + run.errors
+
+
+@pytest.mark.parametrize('kind', KINDS)
+@pytest.mark.parametrize('package, file', FILES, ids=NAMES)
+def test_topics_are_renamed_only_to_documented_ones(machines, package, file, kind):
+    topics = {*documented_topics(), 'tf', 'tf_static'}
+    for process in machines(kind, package, file).started:
+        for to in process.remappings.values():
+            assert to.removeprefix('/') in topics, f'{process.name}: {process.remappings}'
+
+
+@pytest.mark.parametrize('kind', KINDS)
+@pytest.mark.parametrize('package, file', FILES, ids=NAMES)
+def test_all_have_one_time(machines, package, file, kind):
+    if 'use_sim_time' not in machines.there[kind].arguments_of(package, file):
+        return
+    for process in machines(kind, package, file, 'use_sim_time:=true').started:
+        if process.executable not in WITHOUT_SIM_TIME and process.name not in WITHOUT_SIM_TIME:
+            assert process.parameters()['use_sim_time'] is True, process.name
+            if process.executable in COSTMAPS:
+                costmap = COSTMAPS[process.executable]
+                assert process.parameters(f'/{costmap}/{costmap}')['use_sim_time'] is True
+
+
+@pytest.mark.parametrize('package, file', FILES, ids=NAMES)
+def test_arguments_are_described_and_have_defaults(machines, package, file):
+    arguments = machines.there['bare'].arguments_of(package, file)
+    for name, argument in arguments.items():
+        assert argument.default_value is not None, name
+        assert len(argument.description) >= 8 and 'No description' not in argument.description
+
+
+@pytest.mark.parametrize('package, file', FILES, ids=NAMES)
+def test_a_namespace_takes_all_of_it_along(machines, package, file):
+    if 'namespace' not in machines.there['bare'].arguments_of(package, file):
+        return
+    for process in machines('bare', package, file, 'namespace:=upstairs').started:
+        assert process.namespace == 'upstairs', process.name
+        uses_tf = process.executable not in {
+            'contour_follower', 'clean_manager', 'spawn_obstacle', 'dock_detector', 'dock_drive',
+            'localization_error'}
+        if uses_tf:
+            assert process.remappings.items() >= {'/tf': 'tf', '/tf_static': 'tf_static'}.items()
+
+
+@pytest.mark.parametrize('package, file', FILES, ids=NAMES)
+def test_every_lifecycle_node_has_a_manager(machines, package, file):
+    nodes = machines('full', package, file).nodes()
+    managed = [name for process in nodes.values() if process.executable == 'lifecycle_manager'
+               for name in process.parameters()['node_names']]
+    wanted = [name for name, process in nodes.items()
+              if process.executable in MANAGED and not process.package.startswith('oomwoo_')]
+    assert sorted(managed) == sorted(wanted)
+    for process in nodes.values():
+        if process.executable == 'lifecycle_manager':
+            assert process.parameters()['autostart'] is True
+
+
+def test_a_localizer_gets_its_own_parameters_and_the_start_pose(machines, tmp_path):
+    for suffix in ('.yaml', '.pgm'):
+        source = ROOT / 'oomwoo_sim_support' / 'maps' / f'living_room{suffix}'
+        (tmp_path / source.name).write_bytes(source.read_bytes())
+    (tmp_path / 'living_room.posegraph').touch()
+    home = f'map:={tmp_path}/living_room.yaml'
+
+    def start(*arguments):
+        return machines('full', 'oomwoo_bringup', 'navigation.launch.py', home, *arguments)
+
+    run = start('use_sim_time:=true')
+    slam = run.nodes()['slam_toolbox']
+    assert slam.executable == 'localization_slam_toolbox_node'
+    values = slam.parameters()
+    assert values['map_file_name'] == f'{tmp_path}/living_room'
+    assert values['map_start_pose'] == [0.32, 1.59, 0.0]
+    assert values['minimum_travel_heading'] == 0.0 and values['mode'] == 'localization'
+    assert slam.remappings['/map'] == 'slam_map'
+    assert 'localizer: slam_toolbox (auto)' in '\n'.join(run.lines)
+
+    amcl = start('use_sim_time:=true', 'localizer:=amcl', 'yaw:=1.5').nodes()['amcl'].parameters()
+    assert amcl['set_initial_pose'] is True and amcl['sigma_hit'] == 0.05
+    assert [amcl[f'initial_pose.{k}'] for k in ('x', 'y', 'yaw')] == [0.0, 0.0, 1.5]
+    # Whose robot is real has to say where it is.
+    run = start('localizer:=amcl', 'nav_params:=/elsewhere/config/navigation_loose.yaml')
+    amcl = run.nodes()['amcl'].parameters()
+    assert amcl['set_initial_pose'] is False and amcl['sigma_hit'] == 0.2
+    assert 'initial_pose.x' not in amcl and amcl['use_sim_time'] is False
+    assert any('start: not known' in line for line in run.lines)
+    assert any('navigation_loose.yaml is not there; takes' in line for line in run.lines)
+
+
+def test_nav2_drives_through_the_smoother_with_the_robots_own_tree(machines):
+    nodes = machines('full', 'oomwoo_bringup', 'navigation.launch.py').nodes()
+    for name in ('controller_server', 'behavior_server'):
+        assert nodes[name].remappings == {'cmd_vel': 'cmd_vel_nav'}
+    assert nodes['velocity_smoother'].remappings == {
+        'cmd_vel': 'cmd_vel_nav', 'cmd_vel_smoothed': 'cmd_vel'}
+    tree = nodes['bt_navigator'].parameters()['default_nav_to_pose_bt_xml']
+    assert tree.endswith('/behavior_trees/navigate_contact_tolerant.xml')
+    assert nodes['controller_server'].parameters()['FollowPath.use_collision_detection'] is False
+    for node, costmap in COSTMAPS.items():
+        values = nodes[node].parameters(f'/{costmap}/{costmap}')
+        assert values['bump_layer.enabled'] is values['keepout_filter.enabled'] is False
+    assert nodes['map_server'].parameters()['yaml_filename'].endswith('/maps/living_room.yaml')
+
+
+def test_bumps_and_zones_are_switched_on_by_argument(machines):
+    run = machines(
+        'full', 'oomwoo_clean', 'nav.launch.py', 'bump_map:=true', 'keepout_mask:=test_room')
+    nodes = run.nodes()
+    assert set(nodes) == {
+        'scan_localizer', *NAV2, 'keepout_mask_server', 'keepout_info_server'}
+    for node, costmap in COSTMAPS.items():
+        values = nodes[node].parameters(f'/{costmap}/{costmap}')
+        assert values['bump_layer.enabled'] is values['keepout_filter.enabled'] is True
+        assert values['bump_layer.map_topic'] == '/bump_map'
+    mask = nodes['keepout_mask_server']
+    assert mask.executable == 'map_server'
+    assert mask.parameters()['yaml_filename'].endswith('/maps/test_room.yaml')
+    assert mask.parameters()['topic_name'] == 'keepout_mask'
+    assert nodes['keepout_info_server'].parameters()['mask_topic'] == '/keepout_mask'
+    order = nodes['lifecycle_manager_navigation'].parameters()['node_names']
+    assert order.index('keepout_mask_server') < order.index('controller_server')
+    assert all(wrong_parameters(process) == [] for process in run.started
+               if process.package.startswith('nav2_'))
+
+
+def test_the_pose_graph_is_saved_beside_the_map(machines, tmp_path):
+    run = machines.there['full'].run(
+        'oomwoo_bringup', 'save_map.launch.py', [f'map:={tmp_path}/home.yaml'], more=1)
+    nodes = run.nodes()
+    assert nodes['map_saver'].parameters()['path'] == f'{tmp_path}/home'
+    assert nodes['timeout'].argv == [
+        '10.0', 'ros2', 'service', 'call', '/slam_toolbox/serialize_map',
+        'slam_toolbox/srv/SerializePoseGraph', f'{{filename: "{tmp_path}/home"}}']
+    only = machines(
+        'full', 'oomwoo_bringup', 'save_map.launch.py', 'serialize:=false', 'map:=a.v2')
+    assert set(only.nodes()) == {'map_saver'}
+    assert only.nodes()['map_saver'].parameters()['path'].endswith('/home/a.v2')
+
+
+@pytest.mark.parametrize('package, file, argument, says', [
+    ('oomwoo_bringup', 'slam.launch.py', 'rviz:=true', 'ros-jazzy-slam-toolbox'),
+    ('oomwoo_bringup', 'navigation.launch.py', 'nav:=nav2', 'not installed: nav2_controller'),
+    ('oomwoo_bringup', 'navigation.launch.py', 'localizer:=amcl', 'not installed: nav2_amcl'),
+    ('oomwoo_bringup', 'navigation.launch.py', 'map:=nowhere', 'map:=nowhere: no such file'),
+    ('oomwoo_bringup', 'save_map.launch.py', 'map:=/nowhere/at/all', 'no file in a folder'),
+    ('oomwoo_bringup', 'save_map.launch.py', 'serialize:=true', 'not installed: slam_toolbox'),
+    ('oomwoo_clean', 'edge_clean.launch.py', 'autostart:=perhaps', 'neither true nor false'),
+    ('oomwoo_gazebo', 'world.launch.py', 'sim:=gazebo', 'not installed: ros_gz_sim'),
+])
+def test_what_a_bare_machine_has_not_is_refused_in_one_line(
+        machines, package, file, argument, says):
+    run = machines('bare', package, file, argument)
+    assert run.started == [] and len(run.errors) == 1
+    assert says in run.errors[0]
+
+
+def test_the_harness_sees_what_is_missing(tmp_path):
+    machine = StubWorkspace(tmp_path)
+    machine.add('pretender', 'something', share=tmp_path / 'pretender')
+    launch_folder = tmp_path / 'pretender' / 'launch'
+    launch_folder.mkdir(parents=True)
+    (launch_folder / 'a.launch.py').write_text(
+        'from launch import LaunchDescription\n'
+        'from launch_ros.actions import Node\n'
+        'def generate_launch_description():\n'
+        "    return LaunchDescription([Node(package='pretender', executable='nothing')])\n")
+    run = machine.run('pretender', 'a.launch.py')
+    assert run.started == [] and "executable 'nothing' not found" in run.errors[0]
