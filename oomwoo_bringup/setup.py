@@ -32,5 +32,6 @@ setup(
     license='Apache-2.0',
     entry_points={'console_scripts': [
         'foxglove_server = oomwoo_bringup.foxglove_server_node:main',
+        'lidar_driver = oomwoo_bringup.lidar_driver_node:main',
     ]},
 )
