@@ -2,9 +2,11 @@
 Gazebo's contact sensors in, ``bumper/left`` and ``bumper/right`` out.
 
 The algorithm is :mod:`oomwoo_gazebo.bumper`. A contact sensor says nothing while nothing touches
-it, so silence is no news; whether Gazebo speaks at all is told by its joint states.
+it, so silence is no news; whether Gazebo speaks at all is told by its joint states. While something
+does, it says so at every step of the physics, in long messages; only some are looked at.
 """
 from dataclasses import dataclass
+import math
 import sys
 
 from oomwoo_gazebo.bumper import Bumper, BumperState, SIDES
@@ -12,10 +14,12 @@ from oomwoo_localization.robot import load_robot
 from oomwoo_localization.ros_support import OK, run_node, SuiteNode, WARN
 from oomwoo_localization.settings import setting, SettingError
 from rclpy.clock import Clock, ClockType
+from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
 
-_TICK_S = 0.02
+_TICK_S = 0.05
+_LOOKS = 4                    # at contacts, in the time that one is held
 _STALE_S = 0.5                # wall time: the simulated one stands still with the simulator
 
 
@@ -50,11 +54,12 @@ class BumperAdapterNode(SuiteNode):
         self._heard = None
         self._out = {
             side: self.create_publisher(Bool, f'bumper/{side}', 10) for side in SIDES}
-        kind = contacts_type()
+        self._kind = contacts_type()
+        self._looked_s = dict.fromkeys(SIDES, -math.inf)
         for side in SIDES:
             self.create_subscription(
-                kind, f'bumper/{side}/contacts',
-                lambda msg, side=side: self._on_contacts(side, msg), 10)
+                self._kind, f'bumper/{side}/contacts',
+                lambda raw, side=side: self._on_raw(side, raw), 10, raw=True)
         self.create_subscription(JointState, 'joint_states', self._on_life, 10)
         self.create_timer(_TICK_S, self._publish, clock=self._wall)
         self._watch()
@@ -71,7 +76,14 @@ class BumperAdapterNode(SuiteNode):
     def time_went_back(self):
         """Forget what was touched later than now."""
         self._state.forget()
+        self._looked_s = dict.fromkeys(SIDES, -math.inf)
         self._said = None
+
+    def _on_raw(self, side, raw):
+        now_s = self.now_s()
+        if now_s - self._looked_s[side] >= self._state.bumper.release_s / _LOOKS:
+            self._looked_s[side] = now_s
+            self._on_contacts(side, deserialize_message(raw, self._kind))
 
     def _on_contacts(self, side, msg):
         self._on_life(msg)

@@ -150,6 +150,28 @@ def test_the_adapter_speaks_while_gazebo_does_and_presses_and_releases(graph):
     assert heard == {'left': [], 'right': []}
 
 
+def test_of_the_messages_of_every_step_a_few_are_looked_at(graph, monkeypatch):
+    """As many as hold a touch without a gap, on each side for itself, and the first at once."""
+    adapter, looked, now = graph.adapter, [], [100.0]
+    monkeypatch.setattr(adapter, 'now_s', lambda: now[0])
+    monkeypatch.setattr(
+        bumper_adapter_node, 'deserialize_message',
+        lambda raw, kind: looked.append((raw, now[0])) or contacts((FACET, WALL)))
+    for step in range(250):
+        now[0] = 100.0 + step * 0.004
+        adapter._on_raw('left', 'left')
+        if step == 30:
+            adapter._on_raw('right', 'right')
+        assert adapter._state.pressed(now[0] + 0.004)['left']
+    left = [at for side, at in looked if side == 'left']
+    assert left[0] == 100.0 and 40 <= len(left) <= 50
+    assert ('right', 100.12) in [(side, round(at, 3)) for side, at in looked]
+    adapter.time_went_back()
+    now[0] = 1.0
+    adapter._on_raw('left', 'again')
+    assert looked[-1] == ('again', 1.0)
+
+
 def test_release_time_can_be_set_while_it_runs(graph):
     """Back to the robot's own with a negative one."""
     adapter = graph.adapter
