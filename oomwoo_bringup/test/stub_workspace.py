@@ -132,7 +132,7 @@ class Started:
         found = {}
         for content in self.parameter_files:
             for path, values in _sections(content):
-                if path in ('/**', node) or path == f'/{node.rsplit("/", 1)[-1]}':
+                if path in ('/**', node):
                     found |= _flat(values)
         return found
 

@@ -8,10 +8,11 @@ from functools import cache
 import importlib
 from pathlib import Path
 import re
+import xml.etree.ElementTree as ElementTree
 
 import pytest
-from stub_workspace import entry_points, OTHERS, ROOT, StubWorkspace
-from test_parameter_files import complaints, DECLARED
+from stub_workspace import entry_points, OTHERS, PACKAGES, ROOT, StubWorkspace
+from test_parameter_files import complaints, DECLARED, parameters
 from test_rviz_files import documented as documented_topics
 
 FILES = sorted((path.parents[1].name, path.name)
@@ -300,6 +301,23 @@ def test_what_a_bare_machine_has_not_is_refused_in_one_line(
     run = machines('bare', package, file, argument)
     assert run.started == [] and len(run.errors) == 1
     assert says in run.errors[0]
+
+
+def test_whatever_is_started_or_shown_is_a_dependency(machines):
+    declared = {
+        element.text for path in ROOT.glob('oomwoo_*/package.xml')
+        for element in ElementTree.parse(path).getroot()
+        if element.tag in ('exec_depend', 'depend')}
+    started = {process.package for package, file in FILES
+               for process in machines('full', package, file).started} - {'timeout'}
+    plugins = {
+        display.split('/')[0] for path in (ROOT / 'oomwoo_bringup' / 'rviz').glob('*.rviz')
+        for display in re.findall(r'Class: (\w+/.+)', path.read_text(encoding='utf-8'))}
+    nav2 = {value.split('::')[0] for values in parameters('nav2_params.yaml').values()
+            for name, value in values.items() if name.endswith('plugin')}
+    wanted = started | (plugins - {'rviz_common'}) | nav2
+    assert wanted - {*PACKAGES} <= declared
+    assert {'nav2_navfn_planner', 'slam_toolbox', 'nav2_rviz_plugins'} <= wanted
 
 
 def test_the_harness_sees_what_is_missing(tmp_path):
