@@ -116,10 +116,11 @@ class MapFields:
         """
         Return the (rows, columns) mask of search cells where the scanner may be.
 
-        That is the floor, and what it encloses: where furniture is drawn the robot can stand when
-        that has been taken away.
+        That is the floor, and what floor and walls enclose: where furniture is drawn, in the room
+        or against its wall, the robot can stand when that has been taken away.
         """
-        return ndimage.binary_fill_holes(self.floor)
+        wall = self._blocks(self.grid.obstacles, False).any(axis=(1, 3))
+        return ndimage.binary_fill_holes(self.floor | wall)
 
     def _blocks(self, field, fill):
         rows, columns = field.shape

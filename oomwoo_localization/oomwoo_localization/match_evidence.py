@@ -93,12 +93,12 @@ def weigh(fields, settings, ends, explained, refined, near):
                 f'and {lost:.0%} would end nowhere behind them'
             ),
         )
-    elif checked < settings.least_checked:
+    elif checked < max(settings.least_checked, settings.checked_ratio * (1.0 - score)):
         against = (
             'two_walls',
             (
-                f'only {checked:.0%} of the scan lies on walls other than two, '
-                'and two walls fit any corner'
+                f'only {checked:.0%} of the scan lies on walls other than two, which fit any '
+                f'corner, and {1.0 - score:.0%} is not explained'
             ),
         )
     elif not near or std_m > settings.most_std_m or std_deg > settings.most_std_deg:

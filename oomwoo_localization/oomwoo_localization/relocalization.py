@@ -25,7 +25,7 @@ class RelocalizerSettings:
     )
     most_points: int = setting(180, 'ends of beams that the search looks at', '', 20, 600)
     most_nodes: int = setting(
-        600_000, 'nodes of the search tree after which it gives up', '', 1000, 100_000_000
+        2_000_000, 'nodes of the search tree after which it gives up', '', 1000, 100_000_000
     )
     least_points: int = setting(30, 'ends of beams needed to search at all', '', 3, 600)
     crossing_weight: float = setting(
@@ -82,7 +82,10 @@ class RelocalizerSettings:
         1.0,
     )
     least_checked: float = setting(
-        0.1, 'share of the scan that must lie on walls other than the two longest', '', 0.0, 1.0
+        0.08, 'share of the scan that must lie on walls other than the two longest', '', 0.0, 1.0
+    )
+    checked_ratio: float = setting(
+        1.2, 'and so many times the share that the pose does not explain', '', 0.0, 10.0
     )
     most_std_m: float = setting(
         0.05, 'standard deviation above which a direction is free', 'm', 0.001, 1.0

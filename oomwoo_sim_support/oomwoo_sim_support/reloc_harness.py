@@ -48,6 +48,7 @@ ORACLE = RelocalizerSettings(
     most_crossed=0.5,
     most_lost=0.5,
     least_checked=0.0,
+    checked_ratio=0.0,
 )
 
 
