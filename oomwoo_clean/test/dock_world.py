@@ -37,11 +37,13 @@ class DockWorld:
     Kinematics without slip, scans by ray casting; the robot passes through nothing.
 
     ``dock`` is its pose, None for a world without; ``posts`` are (x, y, radius). ``stuck`` makes
-    commands void: 'wheels' stand, or 'floor' lets odometry turn and the robot not.
+    commands void: 'wheels' stand, or 'floor' lets odometry turn and the robot not. ``glints`` are
+    lights (x, y, brightness) that are no dock.
     """
 
     def __init__(self, start=(1.2, 0.4, 0.7), dock=(0.0, 0.0, 0.0), posts=(), seed=0,
-                 noise_m=0.01, beacon_on=True, walls=None, stuck=''):
+                 noise_m=0.01, beacon_on=True, walls=None, stuck='',
+                 glints=()):
         """Put everything in its place."""
         self.pose, self.odom = np.array(start, dtype=float), np.zeros(3)
         self.dock = None if dock is None else np.array(dock, dtype=float)
@@ -49,6 +51,7 @@ class DockWorld:
         self._rng, self._noise_m = np.random.default_rng(seed), noise_m
         self._walls = room_walls((-0.41, -2.0), (3.0, 2.0)) if walls is None else walls
         self._beacon = IrBeacon(ROBOT, seed=seed, on=beacon_on)
+        self._glints = tuple(glints)
         self.time_s, self.charger = 0.0, True
         self.base_from_scan = np.eye(4)
         self.base_from_scan[0, 3] = ROBOT.lidar.x
@@ -144,14 +147,11 @@ class DockWorld:
         return Scan(ranges, -math.pi, math.tau / BEAMS, 0.05, 8.0, self.time_s)
 
     def _infrared(self):
-        if self.dock is None:
-            return 0.0, 0.0
-
         def blocked(emitter, at):
             ray = (emitter - at) / np.linalg.norm(emitter - at)
             return self._cast(at, ray[None])[0] < np.linalg.norm(emitter - at) - 0.05
 
-        return self._beacon.read(self.pose, self.dock, blocked)
+        return self._beacon.read(self.pose, self.dock, blocked, self._glints)
 
 
 class EasyDetector:

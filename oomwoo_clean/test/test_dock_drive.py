@@ -105,6 +105,16 @@ def test_receivers_that_say_nothing_are_as_good_as_none():
     assert out.state == DONE and docked(world)
 
 
+def test_another_light_is_looked_at_once_and_passed_over():
+    world = DockWorld((1.2, 0.4, 0.7), glints=[(2.9, 1.5, 0.5)])
+    _, outputs = drive_home(world, easy=False)
+    assert outputs[-1].state == DONE and docked(world)
+    world = DockWorld((1.2, 0.4, 0.7), dock=None, glints=[(2.9, 1.5, 0.5)])
+    _, outputs = drive_home(world, easy=False, settings=DriveSettings(vantage_points=1))
+    assert outputs[-1].reason_code == 'NOT_FOUND'
+    assert 'the beacon was seen, but no dock where it shines' in outputs[-1].message
+
+
 def test_no_dock_is_said_in_bounded_time():
     world = DockWorld(dock=None)
     _, outputs = drive_home(world)

@@ -9,7 +9,7 @@ import time
 from action_msgs.msg import GoalStatus
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import Twist
-from nav2_msgs.action import DockRobot, UndockRobot
+from nav2_msgs.action import DockRobot, NavigateToPose, UndockRobot
 from nav_msgs.msg import Odometry
 from oomwoo_clean.dock_drive_node import NodeSettings
 from oomwoo_localization.frames import compose, inverse
@@ -17,9 +17,10 @@ from oomwoo_localization.ros_support import LATCHED_QOS, pose_from_msg, pose_to_
 from oomwoo_localization.settings import settings_table
 import pytest
 import rclpy
-from rclpy.action import ActionClient
+from rclpy.action import ActionClient, ActionServer, CancelResponse
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
+from rclpy.task import Future
 from std_msgs.msg import String
 
 HERE = Path(__file__).parents[1]
@@ -102,7 +103,8 @@ def bench():
     processes = [
         start('oomwoo_sim_support.embedded_sim_node', 'world:=kitchen_dining', 'x_pose:=-1.4',
               'y_pose:=-0.9', 'yaw:=2.0', 'real_time_factor:=3.0', 'command_wait_s:=0.2'),
-        start('oomwoo_clean.dock_drive_node', 'use_sim_time:=true', 'frame_patience_s:=0.5')]
+        start('oomwoo_clean.dock_drive_node', 'use_sim_time:=true', 'frame_patience_s:=0.5',
+              'navigate_beyond_m:=0.6')]
     rclpy.init()
     bench = Bench(parameter_overrides=[Parameter('use_sim_time', value=True)])
     try:
@@ -153,7 +155,82 @@ def test_cancelled_on_its_way_it_stands(bench):
     status, result = bench.result(handle)
     assert status == CANCELED and not result.success
     bench.stand()
-    assert bench.states[-1] == 'CANCELLED' and bench.in_dock()[0] > 0.2
+    bench.wait(lambda: bench.states[-1] == 'CANCELLED', 10.0)
+    assert bench.in_dock()[0] > 0.2
+
+
+class Navigator:
+    """Plays ``navigate_to_pose``: takes goals and ends them as it is told to."""
+
+    def __init__(self, bench, outcome):
+        """Serve beside the bench; ``outcome`` 'arrive', 'fail', or 'drive' until cancelled."""
+        self._node, self.outcome, self.goals = bench.node, outcome, []
+        self.server = ActionServer(
+            bench.node, NavigateToPose, 'navigate_to_pose', execute_callback=self._execute,
+            cancel_callback=lambda _: CancelResponse.ACCEPT)
+
+    async def _execute(self, handle):
+        self.goals.append(handle.request.pose)
+        result = NavigateToPose.Result()
+        if self.outcome == 'arrive':
+            handle.succeed()
+        elif self.outcome == 'fail':
+            result.error_code, result.error_msg = 208, 'a sofa is in the way'
+            handle.abort()
+        else:
+            while not handle.is_cancel_requested:
+                await self._pause()
+            handle.canceled()
+        return result
+
+    async def _pause(self):
+        done = Future()
+        timer = self._node.create_timer(0.05, lambda: done.done() or done.set_result(None))
+        await done
+        timer.destroy()
+
+
+@pytest.fixture
+def navigator(bench):
+    """Return a function that puts a navigator beside the node for one test."""
+    playing = []
+
+    def play(outcome):
+        playing.append(Navigator(bench, outcome))
+        bench.wait(lambda: bench.node.get_publishers_info_by_topic(
+            '/navigate_to_pose/_action/status'))
+        time.sleep(1.0)                     # for the node to hear of it, too
+        return playing[0]
+
+    yield play
+    playing[0].server.destroy()
+
+
+def test_a_dock_far_away_is_navigated_to_first(bench, navigator):
+    navigator = navigator('fail')
+    odom_from_dock = compose(inverse((-1.4, -0.9, 2.0)), DOCK)
+    goal = pose_goal('odom', odom_from_dock)
+    status, result = bench.result(bench.send(bench.dock, goal))
+    assert status == ABORTED and result.error_code == DockRobot.Result.FAILED_TO_STAGE
+    assert 'the navigator gave up: a sofa is in the way' in result.error_msg
+    # Where it is to be brought: 60 cm before the mouth, its back to it.
+    asked, = navigator.goals
+    assert asked.header.frame_id == 'odom'
+    assert compose(inverse(odom_from_dock), pose_from_msg(asked.pose)) == pytest.approx(
+        (0.6, 0.0, 0.0), abs=1e-6)
+    navigator.outcome = 'drive'
+    handle = bench.send(bench.dock, goal)
+    bench.wait(lambda: len(navigator.goals) == 2)
+    cancel = handle.cancel_goal_async()
+    bench.wait(cancel.done)
+    status, result = bench.result(handle)
+    assert status == CANCELED and 'on the way to the dock' in result.error_msg
+    goal.navigate_to_staging_pose = False
+    handle = bench.send(bench.dock, goal)
+    bench.wait(lambda: bench.states[-1] == 'SEARCH')
+    assert len(navigator.goals) == 2
+    bench.wait(handle.cancel_goal_async().done)
+    assert bench.result(handle)[0] == CANCELED
 
 
 def test_it_docks_and_a_second_goal_meanwhile_is_refused(bench):
@@ -185,7 +262,8 @@ def test_docked_already_is_done_without_a_move(bench):
 
 def test_it_undocks_to_the_staging_point(bench):
     status, result = bench.result(bench.send(bench.undock, UndockRobot.Goal()))
-    assert status == SUCCEEDED and result.success and bench.states[-1] == 'DONE'
+    assert status == SUCCEEDED and result.success
+    bench.wait(lambda: bench.states[-1] == 'DONE', 10.0)
     bench.stand()
     x, y, yaw = bench.in_dock()
     assert x == pytest.approx(0.35, abs=0.03) and abs(y) < 0.02 and abs(yaw) < 0.08

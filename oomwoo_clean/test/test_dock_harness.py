@@ -8,8 +8,8 @@ from oomwoo_clean.dock_trials import (
     condition_trials,
     CONDITIONS,
     GRID_REACH_M,
-    grid_starts,
     GRID_SPOTS,
+    grid_starts,
     spot_trials,
     SPOTS,
 )
