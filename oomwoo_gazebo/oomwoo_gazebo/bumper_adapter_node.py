@@ -2,8 +2,8 @@
 Gazebo's contact sensors in, ``bumper/left`` and ``bumper/right`` out.
 
 The algorithm is :mod:`oomwoo_gazebo.bumper`. A contact sensor says nothing while nothing touches
-it, so silence is no news; whether Gazebo speaks at all is told by its joint states. While something
-does, it says so at every step of the physics, in long messages; only some are looked at.
+it, so silence is no news; whether Gazebo speaks at all is told by its joint states. While
+something does, it says so at every step of the physics, in long messages; only some are looked at.
 """
 from dataclasses import dataclass
 import math
