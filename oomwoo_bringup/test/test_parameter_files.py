@@ -8,7 +8,9 @@ import yaml
 
 PACKAGE = Path(__file__).resolve().parents[1]
 DATA = PACKAGE / 'test' / 'data'
-FILES = sorted(path.name for path in (PACKAGE / 'config').glob('*.yaml'))
+FILES = sorted(
+    path.name for pattern in ('nav*.yaml', 'slam*.yaml')
+    for path in (PACKAGE / 'config').glob(pattern))
 TREE = PACKAGE / 'behavior_trees' / 'navigate_contact_tolerant.xml'
 # Nodes that are called otherwise than the server in the lists.
 ALIASES = {
