@@ -136,6 +136,20 @@ def test_services_have_the_worlds_name():
         '/world/kitchen/set_pose@ros_gz_interfaces/srv/SetEntityPose')
 
 
+def test_sensors_and_odometry_keep_step_with_the_physics():
+    """A scan has the stamp of an odometry, so that nobody waits for the next one."""
+    root = ElementTree.fromstring(xacro.process_file(
+        str(ROOT / 'oomwoo_bringup' / 'urdf' / 'oomwoo_one.urdf.xacro'),
+        mappings={'robot_file': str(default_robot_file())}).toxml())
+    rates = {float(e.text) for key in ('odom_publish_frequency', 'update_rate')
+             for e in root.iter(key)}
+    assert {10.0, 20.0, 50.0} <= rates
+    for file in (PACKAGE / 'worlds').glob('*.world'):
+        step_s = float(ElementTree.parse(file).findtext('world/physics/max_step_size'))
+        for rate in rates:
+            assert 1.0 / rate / step_s == pytest.approx(round(1.0 / rate / step_s))
+
+
 def test_every_world_of_a_layout_is_shipped():
     """Five of them are named by the documents."""
     names = {path.stem for path in (PACKAGE / 'worlds').glob('*.world')}

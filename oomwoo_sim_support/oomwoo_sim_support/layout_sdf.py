@@ -30,10 +30,11 @@ COLORS = {
 }
 CARPET_HEIGHT_M = 0.002
 
-# Each step is a message on /clock, which costs every node something: no finer than contacts need.
+# Scans, odometry and IMU come after a whole number of steps each, so that a scan's stamp is one of
+# odometry's, too. And each step is a message on /clock, which costs every node something.
 HEAD = """\
-    <physics name="4ms" type="ignored">
-      <max_step_size>0.004</max_step_size>
+    <physics name="5ms" type="ignored">
+      <max_step_size>0.005</max_step_size>
       <real_time_factor>1.0</real_time_factor>
     </physics>
     <gravity>0 0 -9.81</gravity>
