@@ -48,6 +48,7 @@ from oomwoo_localization.ros_support import (
 )
 from oomwoo_localization.scan_ros_support import ScanIntake
 from oomwoo_localization.settings import setting
+from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import BatteryState
 from std_msgs.msg import Bool, Float32, String
 
@@ -75,6 +76,9 @@ class NodeSettings(DriveSettings, DetectorSettings, SightSettings):
     mode: str = setting(
         'beacon', 'with the beacon, or by LiDAR alone', '', choices=MODES)
     dock_on_start: bool = setting(False, 'dock as soon as there is a scan', live=False)
+    start_patience_s: float = setting(
+        20.0, 'give that up when no scan, or no /clock, comes for this long', 's', 0.1, 600.0,
+        live=False)
     exit_when_done: bool = setting(
         False, 'end the node with the first goal: 0 when it was reached, else 1', live=False)
     dock_id: str = setting('home_dock', 'name of the one dock there is', live=False)
@@ -138,7 +142,10 @@ class DockDriveNode(SuiteNode):
         self.create_subscription(BatteryState, 'battery_state', self._on_battery, 10)
         self._staging = StagingNavigator(self)
         self._goals = DockGoals(self, self._cancel)
-        self.create_timer(_TICK_S, self._tick)
+        # Of wall time, so that a clock that never comes is noticed.
+        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._started_s = self._steady_s()
+        self.create_timer(_TICK_S, self._tick, clock=self._steady)
         self._say('IDLE', OK, 'waiting for a goal')
 
     def _build_drive(self):
@@ -223,11 +230,18 @@ class DockDriveNode(SuiteNode):
 
     def _tick(self):
         """Get a goal going, and stand when scans stay away."""
-        if self.settings.dock_on_start and not self._goals.begun:
+        waited_s = self._steady_s() - self._started_s
+        if self.settings.dock_on_start and not self._goals.begun and (
+                self._intake.done_s > 0.0 or waited_s > self.settings.start_patience_s):
             self._goals.begin_own('dock')
         job = self._goals.job
         if job is None:
             return
+        if self.now_s() == 0.0:             # it waits for the first message on /clock
+            if waited_s > self.settings.start_patience_s:
+                self._end(FAILED, 'NO_CLOCK', 'nothing on /clock: is the simulator running?')
+            return
+        job.clock_is_there(self.now_s())
         if job.phase == PREPARE:
             self._prepare(job)
         elif job.phase == NAVIGATE:
@@ -346,7 +360,10 @@ class DockDriveNode(SuiteNode):
             self.exit_status = 0 if state == DONE else 1
             self.get_logger().info(
                 f'{kind} {"complete" if state == DONE else "given up"}; exiting')
-            self.create_timer(_TICK_S, self._leave)
+            self.create_timer(_TICK_S, self._leave, clock=self._steady)
+
+    def _steady_s(self):
+        return self._steady.now().nanoseconds * 1e-9
 
     def _leave(self):
         """End the node, a moment after the last messages went out."""

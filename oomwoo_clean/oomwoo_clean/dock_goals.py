@@ -41,6 +41,11 @@ class Job:
         """Return the time that being brought there may take, seconds."""
         return float(self._request.max_staging_time)
 
+    def clock_is_there(self, now_s):
+        """Begin to count when a clock that was not there at first has come."""
+        if self.began_s == 0.0:
+            self.began_s = self.fed_back_s = now_s
+
     def problem(self, settings):
         """Return (reason code, message) of a goal that cannot be served, None of one that can."""
         request = self._request

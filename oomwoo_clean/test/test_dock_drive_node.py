@@ -7,7 +7,7 @@ import sys
 import time
 
 from action_msgs.msg import GoalStatus
-from diagnostic_msgs.msg import DiagnosticStatus
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import Twist
 from nav2_msgs.action import DockRobot, NavigateToPose, UndockRobot
 from nav_msgs.msg import Odometry
@@ -53,17 +53,22 @@ class Bench:
         self.executor = SingleThreadedExecutor()
         self.executor.add_node(self.node)
         self.states, self.commands, self.feedback, self.status = [], [], [], []
-        self.truth = None
+        self.truth, self.diagnostics = None, {}
         listen = self.node.create_subscription
         listen(String, 'dock_drive/state', lambda m: self.states.append(m.data), LATCHED_QOS)
         listen(Twist, 'cmd_vel', lambda m: self.commands.append((m.linear.x, m.angular.z)), 10)
         listen(DiagnosticStatus, 'dock_drive/status', self.status.append, LATCHED_QOS)
         listen(Odometry, 'odom_truth', self._on_truth, 10)
+        listen(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
         self.dock = ActionClient(self.node, DockRobot, 'dock_robot')
         self.undock = ActionClient(self.node, UndockRobot, 'undock_robot')
 
     def _on_truth(self, msg):
         self.truth = pose_from_msg(msg.pose.pose)
+
+    def _on_diagnostics(self, msg):
+        for status in msg.status:
+            self.diagnostics.update({pair.key: pair.value for pair in status.values})
 
     def wait(self, until, seconds=90.0):
         """Spin until something holds; fail when it does not."""
@@ -250,6 +255,10 @@ def test_it_docks_and_a_second_goal_meanwhile_is_refused(bench):
     x, y, yaw = bench.in_dock()
     assert -0.157 < x < -0.150 and abs(y) < 0.005 and abs(math.degrees(yaw)) < 1.5
     bench.wait(lambda: bench.status[-1].message.startswith('docked: lateral '), 10.0)
+    bench.diagnostics.clear()
+    bench.wait(lambda: 'dock_touched' in bench.diagnostics, 30.0)
+    assert bench.diagnostics['dock_touched'] == '0'
+    assert float(bench.diagnostics['dock_push_m']) < 0.0005
     assert bench.status[-1].message.endswith(' deg')
 
 
@@ -275,21 +284,27 @@ def test_a_known_pose_of_the_dock_is_taken_for_a_hint(bench):
     assert status == SUCCEEDED and result.success, result.error_msg
 
 
-def test_scans_that_never_come_end_the_docking_and_the_node_with_status_1(bench):
+@pytest.mark.parametrize('sim_time, words', [
+    ('false', 'NO_SCAN: no fresh scan for 1 s'),
+    ('true', 'NO_CLOCK: nothing on /clock: is the simulator running?')])
+def test_what_never_comes_ends_the_docking_and_the_node_with_status_1(sim_time, words):
     process = subprocess.Popen(
         [sys.executable, '-m', 'oomwoo_clean.dock_drive_node', '--ros-args', '-r', '__ns:=/other',
-         '-p', 'patience_s:=1.0', '-p', 'dock_on_start:=true', '-p', 'exit_when_done:=true'],
+         '-r', '/clock:=/no_clock',
+         *(part for p in ('patience_s:=1.0', 'start_patience_s:=1.0', 'dock_on_start:=true',
+                          'exit_when_done:=true', f'use_sim_time:={sim_time}')
+           for part in ('-p', p))],
         stderr=subprocess.PIPE, text=True, cwd=HERE)
     try:
         errors = process.communicate(timeout=60)[1]
     finally:
         end(process)
     assert process.returncode == 1
-    assert 'docking failed: NO_SCAN: no fresh scan for 1 s' in errors
+    assert f'docking failed: {words}' in errors
     assert 'docking given up; exiting' in errors
 
 
-def test_a_parameter_that_makes_no_sense_ends_the_node_and_is_named(bench):
+def test_a_parameter_that_makes_no_sense_ends_the_node_and_is_named():
     process = start('oomwoo_clean.dock_drive_node', 'staging_m:=0.01')
     assert process.wait(30) == 2 and 'staging_m' in process.stderr.read()
 
