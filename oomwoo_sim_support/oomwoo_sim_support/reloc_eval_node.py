@@ -1,8 +1,9 @@
 """
 The relocalizer on a grid over the whole map, in the ROS graph, against the truth.
 
-Ends by itself, with a summary; exit status 1 when a wrong pose was accepted or one was not
-recovered.
+The truth is where the simulator has the robot at the stamp of the scan, not where it was put:
+beside something that the map does not show it may be pushed aside. Ends by itself, with a summary;
+exit status 1 when a wrong pose was accepted or one was not recovered.
 """
 
 import csv
@@ -12,9 +13,8 @@ from pathlib import Path
 import sys
 
 from geometry_msgs.msg import PoseWithCovarianceStamped
-from nav_msgs.msg import OccupancyGrid
+from nav_msgs.msg import OccupancyGrid, Odometry
 import numpy as np
-from oomwoo_localization.frames import wrap_angle
 from oomwoo_localization.grids import GridError
 from oomwoo_localization.robot import load_robot
 from oomwoo_localization.ros_support import (
@@ -31,12 +31,14 @@ from oomwoo_localization.ros_support import (
 from oomwoo_localization.settings import setting
 from oomwoo_localization_msgs.srv import Relocalize
 from oomwoo_sim_support.kidnap import KidnapDraw
+from oomwoo_sim_support.localization_error import pose_error, PoseHistory
 from oomwoo_sim_support.robot_mover import RobotMover
 from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import LaserScan
 
 WRONG_M, WRONG_DEG = 0.3, 10.0
 PERIOD_S = 0.02
+KEEP_S = 10.0  # of the truth, for answers that take long
 COLUMNS = (
     'x',
     'y',
@@ -91,11 +93,14 @@ class RelocEvalNode(SuiteNode):
         self._seed = self.create_publisher(PoseWithCovarianceStamped, 'initialpose', 10)
         self._poses, self._skipped, self.rows = None, 0, []
         self._phase, self._pose, self._since_s, self._scan = 'WAIT', None, 0.0, None
+        self._truth, self._scan_s = PoseHistory(KEEP_S), 0.0
+        self._open_csv()
         self._wall = Clock(clock_type=ClockType.STEADY_TIME)
         self._progress_s = self._wall_s()
         self.done, self.exit_status = False, 1
         self.create_subscription(OccupancyGrid, 'map', self._on_map, LATCHED_QOS)
         self.create_subscription(LaserScan, 'scan', self._on_scan, SENSOR_QOS)
+        self.create_subscription(Odometry, 'odom_truth', self._on_truth, 50)
         self.create_timer(PERIOD_S, self._tick, clock=self._wall)
 
     def _wall_s(self):
@@ -118,6 +123,9 @@ class RelocEvalNode(SuiteNode):
     def _on_scan(self, msg):
         self._scan = msg
 
+    def _on_truth(self, msg):
+        self._truth.add(seconds(msg.header.stamp), pose_from_msg(msg.pose.pose))
+
     def _tick(self):
         if self.done:
             return
@@ -139,7 +147,7 @@ class RelocEvalNode(SuiteNode):
                 self._next()
         elif self._phase == 'SCAN':
             if self._scan is not None and seconds(self._scan.header.stamp) > self._since_s:
-                self._phase = 'ASK'
+                self._phase, self._scan_s = 'ASK', seconds(self._scan.header.stamp)
                 self._client.call_async(Relocalize.Request(scan=self._scan)).add_done_callback(
                     self._on_answer
                 )
@@ -169,28 +177,25 @@ class RelocEvalNode(SuiteNode):
             return
         answer = future.result()
         found = pose_from_msg(answer.pose.pose.pose)
-        err_m = math.dist(found[:2], self._pose[:2])
-        err_deg = abs(math.degrees(wrap_angle(found[2] - self._pose[2])))
-        self.rows.append(
-            dict(
-                zip(
-                    COLUMNS,
-                    (
-                        *self._pose[:2],
-                        math.degrees(self._pose[2]),
-                        *found[:2],
-                        math.degrees(found[2]),
-                        answer.success,
-                        err_m,
-                        err_deg,
-                        answer.score,
-                        answer.confidence,
-                        answer.runtime_s * 1e3,
-                        answer.reason_code,
-                    ),
-                )
-            )
+        truth = self._truth.at(self._scan_s)
+        truth = self._pose if truth is None else truth
+        err_m, err_deg = pose_error(found, truth)
+        values = (
+            *truth[:2],
+            math.degrees(truth[2]),
+            *found[:2],
+            math.degrees(found[2]),
+            answer.success,
+            err_m,
+            err_deg,
+            answer.score,
+            answer.confidence,
+            answer.runtime_s * 1e3,
+            answer.reason_code,
         )
+        self.rows.append(dict(zip(COLUMNS, values)))
+        if self._csv is not None:
+            self._csv.writerow(self.rows[-1])
         said = 'accepted' if answer.success else f'refused ({answer.reason_code})'
         self.get_logger().info(
             f'{len(self.rows)} of {self._count}: {said}, off by {err_m * 100:.1f} cm and '
@@ -200,18 +205,30 @@ class RelocEvalNode(SuiteNode):
             self._seed.publish(answer.pose)
         self._since_s, self._phase, self._progress_s = self.now_s(), 'HOLD', self._wall_s()
 
-    def _finish(self):
-        if self.settings.csv_path:
-            path = Path(self.settings.csv_path).expanduser()
+    def _open_csv(self):
+        """Begin the file, so that one that cannot be written is refused before the work."""
+        self._csv = None
+        if not self.settings.csv_path:
+            return
+        path = Path(self.settings.csv_path).expanduser()
+        try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            with open(path, 'w', newline='', encoding='utf-8') as file:
-                writer = csv.DictWriter(file, COLUMNS)
-                writer.writeheader()
-                writer.writerows(self.rows)
+            self._file = open(path, 'w', newline='', encoding='utf-8', buffering=1)
+        except OSError as error:
+            raise OSError(f'parameter csv_path: {path}: {error.strerror}') from error
+        self._csv = csv.DictWriter(self._file, COLUMNS)
+        self._csv.writeheader()
+
+    def _finish(self):
         line, good = summary(self.rows, self._skipped)
         self.exit_status = 0 if good else 1
         self.set_status(OK if good else ERROR, line, 'DONE')
         self.done = True
+
+    def stop(self):
+        """Close the file; it has a line for each pose so far."""
+        if self._csv is not None:
+            self._file.close()
 
     def _fail(self, why):
         self.set_status(ERROR, why, 'FAILED')
