@@ -21,7 +21,6 @@ from oomwoo_localization.ros_support import (
 )
 from oomwoo_localization_msgs.srv import Relocalize
 from oomwoo_sim_support.reloc_eval_node import summary
-import pytest
 import rclpy
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
