@@ -31,6 +31,7 @@ setup(
     description='Robot description, parameters, RViz and Foxglove layouts, launch files.',
     license='Apache-2.0',
     entry_points={'console_scripts': [
+        'command_guard = oomwoo_bringup.command_guard_node:main',
         'foxglove_server = oomwoo_bringup.foxglove_server_node:main',
         'lidar_driver = oomwoo_bringup.lidar_driver_node:main',
     ]},

@@ -40,6 +40,7 @@ OTHERS = {
     'slam_toolbox': ('async_slam_toolbox_node', 'localization_slam_toolbox_node'),
     'rviz2': ('rviz2',), 'foxglove_bridge': ('foxglove_bridge',),
     'robot_localization': ('ekf_node',), 'twist_mux': ('twist_mux',),
+    'diagnostic_aggregator': ('aggregator_node',), 'micro_ros_agent': ('micro_ros_agent',),
 }
 # A shell starts in a twentieth of the time of a Python. Parameter files of launch are temporary.
 _EXECUTABLE = """#!/bin/sh

@@ -8,7 +8,9 @@ PACKAGE = Path(__file__).resolve().parents[1]
 CLASSES = yaml.safe_load(
     (PACKAGE / 'test' / 'data' / 'rviz_classes_14.1.5.yaml').read_text(encoding='utf-8'))
 FILES = sorted(path.name for path in (PACKAGE / 'rviz').glob('*.rviz'))
-HEADINGS = ('Topics', 'Beside Gazebo', 'Beside Nav2 and slam_toolbox')
+HEADINGS = (
+    'Topics', 'Meters', 'Beside Gazebo', 'Beside Nav2 and slam_toolbox',
+    'On the robot')
 # Nav2's planner does not latch its plan, and a latched subscription would not match it.
 NOT_LATCHED_EVERYWHERE = {'plan'}
 TOOL_TYPES = {
