@@ -15,7 +15,7 @@ from scipy import ndimage
 
 FULL_SCORE = 100  # of one beam on a wall; a sum of 600 still fits a 16 bit lane
 _NEGLIGIBLE = 0.05  # of a full score
-CLEAR_M = 0.2  # from every obstacle: a beam this far behind a wall has passed through it
+CLEAR_M = 0.12  # from every obstacle: a beam this far behind a wall has passed through it
 CLEAR, WALL = 1, 2
 
 

@@ -75,6 +75,8 @@ def weigh(fields, settings, ends, explained, refined, near):
     # A beam that came through a wall does not count as one on a wall.
     score = explained - float((beams.crossed & beams.on_wall).mean())
     checked = share_off_two_lines(fields, transform_points(refined.pose, ends), beams.on_wall)
+    # That something new is there happens; that it is there and something drawn is not, less.
+    contradicted = 1.0 - score + lost + through
     std_m, std_deg = refined.std_m, math.degrees(refined.std_rad)
     against = None
     if score < settings.least_score:
@@ -93,12 +95,12 @@ def weigh(fields, settings, ends, explained, refined, near):
                 f'and {lost:.0%} would end nowhere behind them'
             ),
         )
-    elif checked < max(settings.least_checked, settings.checked_ratio * (1.0 - score)):
+    elif checked < max(settings.least_checked, settings.checked_ratio * contradicted):
         against = (
             'two_walls',
             (
                 f'only {checked:.0%} of the scan lies on walls other than two, which fit any '
-                f'corner, and {1.0 - score:.0%} is not explained'
+                f'corner, and {contradicted:.0%} contradicts it'
             ),
         )
     elif not near or std_m > settings.most_std_m or std_deg > settings.most_std_deg:

@@ -58,13 +58,13 @@ class RelocalizerSettings:
         0.5,
     )
     doubt: float = setting(
-        0.15, 'how much more lead is needed for a score below the sure one', '', 0.0, 5.0
+        0.1, 'how much more lead is needed for a score below the sure one', '', 0.0, 5.0
     )
     lost_doubt: float = setting(
-        2.5, 'how much more for beams that end nowhere behind a wall', '', 0.0, 10.0
+        2.0, 'how much more for beams that end nowhere behind a wall', '', 0.0, 10.0
     )
     blur_doubt: float = setting(
-        0.3, 'how much more for beams that end near a wall, but not on it', '', 0.0, 5.0
+        0.4, 'how much more for beams that end near a wall, but not on it', '', 0.0, 5.0
     )
     twin_margin: float = setting(
         0.06, 'how much more lead is needed over a pose somewhere else', '', 0.0, 0.5
@@ -82,10 +82,15 @@ class RelocalizerSettings:
         1.0,
     )
     least_checked: float = setting(
-        0.08, 'share of the scan that must lie on walls other than the two longest', '', 0.0, 1.0
+        0.05, 'share of the scan that must lie on walls other than the two longest', '', 0.0, 1.0
     )
     checked_ratio: float = setting(
-        1.2, 'and so many times the share that the pose does not explain', '', 0.0, 10.0
+        1.1,
+        'and so many times what contradicts the pose: beams on no wall, and once more those that '
+        'something drawn would have had to make way for',
+        '',
+        0.0,
+        10.0,
     )
     most_std_m: float = setting(
         0.05, 'standard deviation above which a direction is free', 'm', 0.001, 1.0

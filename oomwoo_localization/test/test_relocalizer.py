@@ -203,12 +203,12 @@ def test_walls_between_speak_against_a_pose():
         MapFields(OccupancyGrid(cells, 0.05)),
         np.array([[3.0, 0.0], [0.33, 0.0], [0.7, 0.0], [0.0, 1.0]]),
     )
-    # The wall is at 2.6 m. The second beam ends on it, the last runs along it.
+    # The wall is at 2.6 m. The second beam ends on it, or 27 cm behind it; the last runs along it.
     crossed = rays.crossed(np.array([2.3, 2.9, 2.59]), np.array([2.0, 2.0, 2.0]), np.zeros(3))
     assert crossed.tolist() == [
         [True, False, True, False],
         [False] * 4,
-        [True, False, True, False],
+        [True, True, True, False],
     ]
 
 

@@ -121,6 +121,8 @@ def test_no_wrong_pose_is_accepted(kind):
         ('walls_removed', 105045),  # a cupboard in a wall is gone, the twin fits all of it
         ('nearly_symmetric', 200190),  # the robot stands where a cupboard against a wall was
         ('mirrored', 200189),  # only a bay of the mapped room looks like its mirror image
+        ('mirrored', 200295),  # the cupboard stands on the other side
+        ('mirrored', 400038),
         ('mirrored', 110152),  # only the mirror image is mapped
         ('everything', 110121),
     ],
