@@ -24,6 +24,7 @@ _STEER_FROM_M = 0.10                # nearer to its goal the robot holds its hea
 _HEADINGS = 72
 _MAKE_ROOM_M = 0.15
 _SMOOTHED_BEAMS, _SAME_THING_M = 2, 0.04    # beams to either side, if no farther off than this
+_FAR_M, _FAR_EVERY = 0.7, 3         # beyond, one of so many scans is searched for the dock
 _BEACON_NEAR_M = 0.15               # body centre from the mouth
 _BLOCKED_SCANS = 4                  # this many in a row with something right ahead
 _BRAKE_MPS2 = 0.35                  # far below what the base does, for it answers late
@@ -66,7 +67,7 @@ class Pilot:
         self._detector, self._tracker, self._sight_of = detector, tracker, sight_of
         self.shape = shape
         self.floor = SeenFloor(robot.body.radius, settings)
-        self.seen = None
+        self.seen, self._number = None, 0
         self.points = np.zeros((0, 2))      # of the newest scan in the base frame, smoothed
         self.dock = None                    # (3,) in odom, once two scans agree
         self.dock_time_s = -math.inf        # of the newest scan that told where the dock is
@@ -89,10 +90,16 @@ class Pilot:
             self.sight = self._sight_of(*seen.ir)
         both = self.sight is not None and self.sight.both
         self.beacon_seen |= both
-        if self.looking:
+        self._number += 1
+        if self.looking and (self._is_near() or self._number % _FAR_EVERY == 0):
             # In the bay the emitter is so near that its bearing says nothing of the dock.
             near = self.dock is not None and self.in_dock[0] < _BEACON_NEAR_M
             self._look(self.sight if both and not near else None)
+
+    def _is_near(self):
+        """Tell whether every scan counts: the dock is near, or not known, or lost."""
+        return (self.dock is None or self.in_dock[0] < _FAR_M
+                or self.time_s - self.dock_time_s > _TRUSTED_S)
 
     def _look(self, beacon):
         """Look for the dock in the newest scan: where it was seen before, or should be."""
