@@ -33,5 +33,6 @@ setup(
     entry_points={'console_scripts': [
         'bumper_adapter = oomwoo_gazebo.bumper_adapter_node:main',
         'command_expiry = oomwoo_gazebo.command_expiry_node:main',
+        'scan_watch = oomwoo_gazebo.scan_watch_node:main',
     ]},
 )

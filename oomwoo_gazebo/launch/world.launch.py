@@ -1,5 +1,4 @@
 """Start a world with the robot in it: Gazebo where it can be had, else the embedded simulator."""
-import glob
 import os
 from pathlib import Path
 import shlex
@@ -7,22 +6,21 @@ import tempfile
 
 from ament_index_python.packages import get_package_share_directory
 from launch.actions import (
-    GroupAction,
-    IncludeLaunchDescription,
     LogInfo,
     RegisterEventHandler,
     SetEnvironmentVariable,
     Shutdown,
 )
 from launch.event_handlers import OnProcessExit
-from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch_ros.actions import Node
 from oomwoo_gazebo.gazebo_files import bridge_config, GazeboWorld, service_bridges
+from oomwoo_gazebo.scan_watch_node import has_card
 from oomwoo_localization.robot import load_robot
 from oomwoo_sim_support.launch_choices import (
     choose,
     described,
     given,
+    include,
     is_true,
     LaunchError,
     number,
@@ -137,16 +135,9 @@ def gazebo(value, headless):
         *beside_gazebo(value, world)]
 
 
-def include(package, file, arguments):
-    """Return the action that includes a launch file; its arguments stay in their own scope."""
-    path = Path(get_package_share_directory(package)) / 'launch' / file
-    return GroupAction([IncludeLaunchDescription(
-        PythonLaunchDescriptionSource(str(path)), launch_arguments=arguments.items())])
-
-
 def software_rendering(headless):
     """Return what makes the LiDAR's renderer do without a graphics card, where there is none."""
-    if not headless or glob.glob('/dev/dri/renderD*') or glob.glob('/dev/nvidia[0-9]*'):
+    if not headless or has_card():
         return []
     return [
         LogInfo(msg='gazebo: no graphics card, the LiDAR is rendered in software (Mesa, EGL)'),
@@ -196,7 +187,7 @@ def bridges(value, world, robot, folder):
 
 
 def beside_gazebo(value, world):
-    """Return the nodes for what Gazebo lacks: a bumper, a time limit for commands, infrared."""
+    """Return what Gazebo lacks: a bumper, an end to commands, a word on scans, infrared."""
     files, remappings = common_arguments(value)
 
     def node(package, executable, **parameters):
@@ -205,7 +196,8 @@ def beside_gazebo(value, world):
             namespace=value['namespace'], remappings=remappings,
             parameters=[{'use_sim_time': True, **parameters}, *files])
 
-    nodes = [node('oomwoo_gazebo', 'bumper_adapter'), node('oomwoo_gazebo', 'command_expiry')]
+    nodes = [node('oomwoo_gazebo', name)
+             for name in ('bumper_adapter', 'command_expiry', 'scan_watch')]
     if world.layout is not None and world.layout.dock is not None:
         nodes.append(node(
             'oomwoo_sim_support', 'ir_beacon_sim', world=str(world.layout.path.resolve())))

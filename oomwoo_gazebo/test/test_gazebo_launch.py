@@ -2,6 +2,7 @@
 from pathlib import Path
 from xml.etree import ElementTree
 
+from oomwoo_gazebo.scan_watch_node import has_card
 from oomwoo_localization.robot import load_robot
 from oomwoo_sim_support import launch_choices
 import pytest
@@ -9,7 +10,7 @@ from stub_prefix import StubPrefix
 import yaml
 
 PACKAGE = Path(__file__).resolve().parents[1]
-NODES = ('bumper_adapter', 'command_expiry')
+NODES = ('bumper_adapter', 'command_expiry', 'scan_watch')
 ROBOT = load_robot()
 pytestmark = pytest.mark.skipif(
     not launch_choices.installed('oomwoo_bringup'), reason='the workspace is not built')
@@ -55,7 +56,7 @@ def kitchen(tmp_path_factory):
     records, output, status = prefix.launch(
         'oomwoo_gazebo', 'world.launch.py', 'sim:=gazebo', 'world:=kitchen_dining.world',
         'x_pose:=-1.6', 'y_pose:=-0.9', 'yaw:=0.5', 'headless:=true', 'seed:=7',
-        'real_time_factor:=2.5', 'namespace:=upstairs', 'odom_source:=ground_truth', count=8)
+        'real_time_factor:=2.5', 'namespace:=upstairs', 'odom_source:=ground_truth', count=9)
     found = started(records)
     assert set(found) == {
         'gz', 'create', 'robot_state_publisher', 'gazebo_bridge', 'gazebo_services', *NODES,
@@ -132,7 +133,7 @@ def test_nodes_beside_gazebo_run_in_its_time_and_namespace(kitchen):
 def test_software_rendering_where_there_is_no_card(kitchen):
     """Chosen by what is in /dev, and said."""
     found, output, _ = kitchen
-    card = any(Path('/dev/dri').glob('renderD*')) or any(Path('/dev').glob('nvidia[0-9]*'))
+    card = has_card()
     assert found['gz']['environment']['LIBGL_ALWAYS_SOFTWARE'] == (None if card else '1')
     assert ('rendered in software' in output) != card
 
@@ -144,7 +145,7 @@ def test_defaults_a_window_where_there_is_a_display_and_a_layout_of_ones_own(tmp
         'name: own\nstart: [0.5, -1, 90]\nfloor: [[-2, -2], [2, -2], [2, 2], [-2, 2]]\n'
         'cylinders:\n- {name: leg, center: [0, 0], radius: 0.1}\n', encoding='utf-8')
     records, output, _ = stubs(tmp_path).launch(
-        'oomwoo_gazebo', 'world.launch.py', f'world:={layout}', count=7, DISPLAY=':7')
+        'oomwoo_gazebo', 'world.launch.py', f'world:={layout}', count=8, DISPLAY=':7')
     found = started(records)
     assert set(found) == {
         'gz', 'create', 'robot_state_publisher', 'gazebo_bridge', 'gazebo_services',

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from oomwoo_gazebo.bumper_adapter_node import BumperAdapterSettings
 from oomwoo_gazebo.command_expiry_node import CommandExpirySettings
+from oomwoo_gazebo.scan_watch_node import ScanWatchSettings
 from oomwoo_localization.settings import settings_table
 
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -12,7 +13,7 @@ README = (PACKAGE / 'README.md').read_text(encoding='utf-8')
 
 def test_parameters():
     """As the nodes declare them."""
-    for settings in (BumperAdapterSettings, CommandExpirySettings):
+    for settings in (BumperAdapterSettings, CommandExpirySettings, ScanWatchSettings):
         assert settings_table(settings) in README
 
 
