@@ -35,7 +35,7 @@ NAV2 = {
     'velocity_smoother', 'lifecycle_manager_navigation'}
 GAZEBO = {
     'gz', 'create', 'robot_state_publisher', 'gazebo_bridge', 'gazebo_services',
-    'bumper_adapter', 'command_expiry'}
+    'bumper_adapter', 'command_expiry', 'scan_watch'}
 EDGES = {'contour_follower', 'clean_manager'}
 SCENE = {'map_server', 'scan_localizer'}
 STRESS = {

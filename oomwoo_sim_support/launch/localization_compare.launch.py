@@ -1,16 +1,14 @@
 """AMCL beside scan matching, each with a meter, where both are installed."""
 
-from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction
-from launch.substitutions import LaunchConfiguration
+from launch.actions import LogInfo
 from oomwoo_sim_support import localization_scene as scene
-from oomwoo_sim_support.launch_choices import installed, LaunchError
+from oomwoo_sim_support.launch_choices import described, given, installed, LaunchError
 
 ARGUMENTS = scene.ARGUMENTS
 
 
 def _start(context):
-    value = {name: LaunchConfiguration(name).perform(context).strip() for name, _, _ in ARGUMENTS}
+    value = given(ARGUMENTS, context)
     map_file, notes = scene.find_map(value['map'])
     localizer, line = scene.choose_localizer(value['localizer'], map_file)
     if localizer == 'amcl':
@@ -40,12 +38,4 @@ def _start(context):
 
 def generate_launch_description():
     """Declare the arguments and start the comparison."""
-    return LaunchDescription(
-        [
-            *(
-                DeclareLaunchArgument(name, default_value=default, description=text)
-                for name, default, text in ARGUMENTS
-            ),
-            OpaqueFunction(function=_start),
-        ]
-    )
+    return described(ARGUMENTS, _start)

@@ -1,12 +1,8 @@
 """Map, everyday localizer, kidnap injector and RViz: the scene in which a robot is kidnapped."""
 
-from ament_index_python.packages import get_package_share_directory
-from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, LogInfo, OpaqueFunction
-from launch.launch_description_sources import PythonLaunchDescriptionSource
-from launch.substitutions import LaunchConfiguration
+from launch.actions import LogInfo
 from oomwoo_sim_support import localization_scene as scene
-from oomwoo_sim_support.launch_choices import is_true, number
+from oomwoo_sim_support.launch_choices import described, given, include, is_true, number
 
 ARGUMENTS = (
     *scene.ARGUMENTS,
@@ -17,7 +13,7 @@ ARGUMENTS = (
 
 
 def _start(context):
-    value = {name: LaunchConfiguration(name).perform(context).strip() for name, _, _ in ARGUMENTS}
+    value = given(ARGUMENTS, context)
     map_file, notes = scene.find_map(value['map'])
     localizer, line = scene.choose_localizer(value['localizer'], map_file)
     actions = [
@@ -32,13 +28,11 @@ def _start(context):
         *scene.viewer(value),
     ]
     if is_true('auto_recovery', value['auto_recovery']):
-        share = get_package_share_directory('oomwoo_localization')
         actions.append(
-            IncludeLaunchDescription(
-                PythonLaunchDescriptionSource(f'{share}/launch/localization_recovery.launch.py'),
-                launch_arguments={
-                    name: value[name] for name in ('use_sim_time', 'namespace')
-                }.items(),
+            include(
+                'oomwoo_localization',
+                'localization_recovery.launch.py',
+                {name: value[name] for name in ('use_sim_time', 'namespace')},
             )
         )
     return actions
@@ -46,12 +40,4 @@ def _start(context):
 
 def generate_launch_description():
     """Declare the arguments and start the scene."""
-    return LaunchDescription(
-        [
-            *(
-                DeclareLaunchArgument(name, default_value=default, description=text)
-                for name, default, text in ARGUMENTS
-            ),
-            OpaqueFunction(function=_start),
-        ]
-    )
+    return described(ARGUMENTS, _start)

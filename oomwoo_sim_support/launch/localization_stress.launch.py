@@ -1,10 +1,8 @@
 """Everyday localizer with a meter, to see what an unmapped obstacle does to it."""
 
-from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction
-from launch.substitutions import LaunchConfiguration
+from launch.actions import LogInfo
 from oomwoo_sim_support import localization_scene as scene
-from oomwoo_sim_support.launch_choices import is_true
+from oomwoo_sim_support.launch_choices import described, given, is_true
 
 ARGUMENTS = (
     *scene.ARGUMENTS,
@@ -13,7 +11,7 @@ ARGUMENTS = (
 
 
 def _start(context):
-    value = {name: LaunchConfiguration(name).perform(context).strip() for name, _, _ in ARGUMENTS}
+    value = given(ARGUMENTS, context)
     map_file, notes = scene.find_map(value['map'])
     localizer, line = scene.choose_localizer(value['localizer'], map_file)
     filtered = is_true('filter', value['filter'])
@@ -35,12 +33,4 @@ def _start(context):
 
 def generate_launch_description():
     """Declare the arguments and start the scene."""
-    return LaunchDescription(
-        [
-            *(
-                DeclareLaunchArgument(name, default_value=default, description=text)
-                for name, default, text in ARGUMENTS
-            ),
-            OpaqueFunction(function=_start),
-        ]
-    )
+    return described(ARGUMENTS, _start)

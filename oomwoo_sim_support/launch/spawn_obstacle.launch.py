@@ -1,12 +1,10 @@
 """Put a wall that no map has into the running simulator."""
 
-from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, EmitEvent, OpaqueFunction, RegisterEventHandler
+from launch.actions import EmitEvent, RegisterEventHandler
 from launch.event_handlers import OnProcessExit
 from launch.events import Shutdown
-from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
-from oomwoo_sim_support.launch_choices import is_true, number
+from oomwoo_sim_support.launch_choices import described, given, is_true, number
 
 NUMBERS = (
     ('x', '0.0', 'middle of the box in the map [m]'),
@@ -26,7 +24,7 @@ ARGUMENTS = (
 
 
 def _start(context):
-    value = {name: LaunchConfiguration(name).perform(context).strip() for name, _, _ in ARGUMENTS}
+    value = given(ARGUMENTS, context)
     parameters = {name: number(name, value[name]) for name, _, _ in NUMBERS}
     parameters |= {
         'entity': value['name'], 'remove': is_true('remove', value['remove']),
@@ -47,12 +45,4 @@ def _start(context):
 
 def generate_launch_description():
     """Declare the arguments and spawn."""
-    return LaunchDescription(
-        [
-            *(
-                DeclareLaunchArgument(name, default_value=default, description=text)
-                for name, default, text in ARGUMENTS
-            ),
-            OpaqueFunction(function=_start),
-        ]
-    )
+    return described(ARGUMENTS, _start)

@@ -18,6 +18,7 @@ from launch.actions import (
     GroupAction,
     IncludeLaunchDescription,
     OpaqueFunction,
+    ResetLaunchConfigurations,
 )
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration
@@ -48,12 +49,14 @@ def include(package, file, arguments):
     """
     Return the action that includes a launch file of a package with ``arguments``, a dict.
 
-    In a scope of its own: else the defaults of one included file would be what the next one that
-    has an argument of the same name is given.
+    It is given these and no others: launch would hand down what has the same name in this file,
+    and leave behind its defaults for the next one that is included.
     """
     path = Path(get_package_share_directory(package)) / 'launch' / file
-    return GroupAction([IncludeLaunchDescription(
-        PythonLaunchDescriptionSource(str(path)), launch_arguments=arguments.items())])
+    return GroupAction([
+        ResetLaunchConfigurations(),          # forwarding=False would reset the environment, too
+        IncludeLaunchDescription(
+            PythonLaunchDescriptionSource(str(path)), launch_arguments=arguments.items())])
 
 
 def installed(package):
