@@ -14,6 +14,7 @@ from oomwoo_localization.frames import transform_points
 from oomwoo_localization.settings import setting
 
 _LOST_S = 1.0                 # without a fix for this long: no further in
+_CONTACT_S = 0.3              # the contacts must hold for this long
 _BAY_LOOKS = 4
 _BRAKE_MPS2 = 0.08
 _BAY_POINTS = 3               # returns that make a thing and not noise
@@ -87,8 +88,9 @@ def back_in(pilot, home):
     short = home[0] + settings.stop_short_m
     while True:
         if pilot.seen.charging:
-            yield 0.0, 0.0
-            return None
+            yield from pilot.stand(_CONTACT_S)
+            if pilot.seen.charging:
+                return None
         if pilot.time_s - pilot.dock_time_s > _LOST_S:
             yield 0.0, 0.0
             return DockFailure(

@@ -114,9 +114,14 @@ class DockDrive:
         self._pilot.use_beacon = mode == 'beacon'
         self._pilot.hint = None if hint is None else np.asarray(hint, dtype=float)
 
-    def undock(self):
-        """Drive out to the staging point, looking out; ValueError while there is other work."""
+    def undock(self, timeout_s=None):
+        """
+        Drive out to the staging point, looking out, within a time if one is given.
+
+        Raises ValueError while there is something else to do.
+        """
         self._begin(self._undock, UNDOCK, 'driving out of the dock')
+        self._timeout_s = timeout_s or self.settings.timeout_s
 
     def cancel(self):
         """Stop where that is safe: at once in the open, out of the mouth first when in it."""
@@ -126,19 +131,17 @@ class DockDrive:
     def _begin(self, program, state, message):
         if self.active:
             raise ValueError(f'busy: {self._message}')
-        self._detector_reset()
+        self._tracker.reset()
         self._pilot = self._new_pilot()
         self._program = self._run(program)
         self._regroups, self._cancelled = 0, False
         self._began_s = self._heard_s = None
+        self._timeout_s = self.settings.timeout_s
         self._say(state, '', message)
 
     def _new_pilot(self):
         return Pilot(
             self.robot, self.settings, self.shape, self._detector, self._tracker, self._sight)
-
-    def _detector_reset(self):
-        self._tracker.reset()
 
     # -- stepping ---------------------------------------------------------------------------
 
@@ -148,7 +151,7 @@ class DockDrive:
             return self._output(0.0, 0.0)
         if self._began_s is None:
             self._began_s = self._heard_s = seen.time_s
-        if seen.scan is None or self._pilot.seen is None and len(seen.scan.ranges) < 2:
+        if seen.scan is None:
             return self._without_scan(seen)
         self._heard_s = seen.time_s
         self._pilot.take(seen)
@@ -210,8 +213,8 @@ class DockDrive:
         for command in program:
             if self._cancelled:
                 raise DockFailure('CANCELLED', 'cancelled')
-            if self._pilot.time_s - self._began_s > self.settings.timeout_s:
-                raise DockFailure('TIMEOUT', f'not docked within {self.settings.timeout_s:g} s')
+            if self._pilot.time_s - self._began_s > self._timeout_s:
+                raise DockFailure('TIMEOUT', f'not there within {self._timeout_s:g} s')
             yield command
 
     def _dock(self):

@@ -256,7 +256,7 @@ class DockDriveNode(SuiteNode):
             self._end(FAILED, *problem)
             return
         if job.kind == 'undock':
-            self._drive.undock()
+            self._drive.undock(job.undocking_time_s)
             self._begin_driving(job)
             return
         hint, known = None, job.dock_pose(self.settings)

@@ -41,6 +41,12 @@ class Job:
         """Return the time that being brought there may take, seconds."""
         return float(self._request.max_staging_time)
 
+    @property
+    def undocking_time_s(self):
+        """Return the time that undocking may take, seconds, None when the goal does not say."""
+        limit_s = float(self._request.max_undocking_time)
+        return limit_s if limit_s > 0.0 else None
+
     def clock_is_there(self, now_s):
         """Begin to count when a clock that was not there at first has come."""
         if self.began_s == 0.0:

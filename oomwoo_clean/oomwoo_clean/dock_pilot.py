@@ -107,7 +107,8 @@ class Pilot:
         if self.dock is not None and (
                 beacon is None or self.time_s - self.dock_time_s < _TRUSTED_S):
             hint = (compose(inverse(self.odom), self.dock), *self._dock_sigmas())
-        elif self.hint is not None and beacon is None:
+        elif self.hint is not None and beacon is None and self._number % 2:
+            # Every other scan only: where the dock should be may be all wrong.
             hint = (compose(inverse(self.odom), self.hint), self.settings.hint_sigma_m,
                     math.radians(self.settings.hint_sigma_deg))
         fix = self._detector.find(

@@ -8,6 +8,8 @@ from oomwoo_localization.frames import wrap_angle
 _STALLED_S = 1.5              # commanded to move for this long without moving: stuck
 _STALLED_M, _STALLED_RAD = 0.01, math.radians(3.0)
 _CHECK_TURN_RAD = math.radians(40.0)
+_VIEW_M = 3.0                 # what is farther away counts as this far
+_FAR_WORSE = 3.0
 
 
 class DriveWatch:
@@ -49,8 +51,8 @@ class TurnWatch:
                               + nearest_thing(pilot))
         turned = wrap_angle(pilot.odom[2] - self._view_yaw)
         if abs(turned) > _CHECK_TURN_RAD:
-            seen = view_rotation(self._view, pilot.seen.scan)
-            if seen is not None and abs(wrap_angle(seen - turned)) > 0.6 * abs(turned):
+            seen = view_rotation(self._view, pilot.seen.scan, turned)
+            if abs(wrap_angle(seen - turned)) > 0.6 * abs(turned):
                 raise DockFailure(
                     'WEDGED',
                     f'the robot cannot turn: its wheels turned {math.degrees(turned):.0f} deg, '
@@ -70,23 +72,24 @@ def nearest_thing(pilot):
             f'the {"left" if bearing > 0 else "right"}')
 
 
-def view_rotation(before, after):
+def view_rotation(before, after, expected):
     """
-    Return how far the scanner turned between two scans, rad counterclockwise, or None.
+    Return how far the scanner turned between two scans, rad counterclockwise.
 
-    The circular shift of the ranges that leaves the least mean difference; None for scans that are
-    not full turns alike, or that show too little to tell.
+    The circular shift of the ranges that leaves the least mean difference, if that is far less
+    than the ``expected`` turn leaves; else ``expected``: where all sides look alike, or scans are
+    no full turns, nothing else is known.
     """
     count, step = len(before.ranges), before.angle_increment
     if len(after.ranges) != count or abs(abs(step) * count - math.tau) > 2.0 * abs(step):
-        return None
+        return expected
     thin = max(1, count // 360)
-    a, b = (np.where(scan.valid(), np.minimum(scan.ranges, 3.0), 3.0)[::thin]
+    a, b = (np.where(scan.valid(), np.minimum(scan.ranges, _VIEW_M), _VIEW_M)[::thin]
             for scan in (before, after))
     count, step = len(a), step * thin
     index = (np.arange(count)[:, None] + np.arange(count)[None, :]) % count
     cost = np.abs(b[None, :] - a[index]).mean(axis=1)
     best = int(np.argmin(cost))
-    if cost[best] > 0.7 * np.median(cost):
-        return None
+    if cost[round(expected / step) % count] < _FAR_WORSE * cost[best]:
+        return expected
     return wrap_angle(best * step)

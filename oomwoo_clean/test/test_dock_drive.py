@@ -1,7 +1,7 @@
 """The docking drive in a flat world: home from anywhere, and a right word for what goes wrong."""
 import math
 
-from dock_world import DockWorld, EasyDetector, PERIOD_S, ROBOT, run, SHAPE
+from dock_world import DockWorld, EasyDetector, PERIOD_S, ROBOT, room_walls, run, SHAPE
 import numpy as np
 from oomwoo_clean.dock_drive import (
     BACK,
@@ -286,6 +286,27 @@ def test_undocking_ends_at_the_staging_point_with_its_back_to_the_dock():
     x, y, yaw = world.in_dock()
     assert x == pytest.approx(0.35, abs=0.02) and abs(y) < 0.01 and abs(yaw) < 0.04
     assert not world.touched
+
+
+def test_undocking_has_its_own_time_and_ends_in_the_open_for_all_that():
+    world, drive = DockWorld((HOME[0] + 0.001, 0.0, 0.0)), easy_drive(DockWorld(dock=None))
+    drive.undock(1.5)
+    outputs = run(drive, world)
+    assert outputs[-1].reason_code == 'TIMEOUT' and 'within 1.5 s' in outputs[-1].message
+    assert world.in_dock()[0] > IN_MOUTH_M
+
+
+def test_a_hint_that_is_all_wrong_does_no_harm():
+    world = DockWorld((1.2, 0.4, 0.7), beacon_on=False)
+    _, outputs = drive_home(world, hint=np.array([1.5, -1.0, 2.0]), easy=False)
+    assert outputs[-1].state == DONE and docked(world)
+
+
+def test_a_room_that_looks_alike_all_around_is_no_reason_to_think_it_is_wedged():
+    walls = room_walls((-1.2, -1.2), (1.2, 1.2))
+    world = DockWorld((0.0, 0.0, 0.0), dock=None, walls=walls)
+    _, outputs = drive_home(world, settings=DriveSettings(vantage_points=0))
+    assert outputs[-1].reason_code == 'NOT_FOUND'
 
 
 def test_undocking_in_the_open_is_refused():
