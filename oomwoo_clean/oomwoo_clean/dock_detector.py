@@ -64,7 +64,11 @@ class DetectorSettings(TrackerSettings):
         3, 'returns on the back and the inner sides, at least, while the beacon is seen', '', 0,
         100)
     least_agreement: float = setting(
-        0.9, 'of the beams that reach the dock, the share that ends on it', '', 0.3, 1.0)
+        0.9, 'of the beams that reach the dock, the share that ends on it; single ones that do '
+        'not are left out', '', 0.3, 1.0)
+    wild_share: float = setting(
+        0.12, 'as many single beams, and one more, may pass through the dock for each that does '
+        'not', '', 0.0, 0.5)
     least_visible: float = setting(
         0.5, 'of the beams towards the dock, the share that ends on it, be others held up by '
         'what stands before it', '', 0.05, 1.0)
@@ -251,11 +255,14 @@ class DockDetector:
         fit = self._settled(pose, beams)
         pose, agrees = fit.poses[0].copy(), fit.agrees[0]
         part = self._outline.part[fit.face[0]]
-        inliers, beyond = int(agrees.sum()), int(fit.beyond[0].sum())
+        inliers, beyond = int(agrees.sum()), fit.beyond[0]
+        # One beam alone is a wild reading, or the very edge of a panel.
+        row = int((beyond & (np.roll(beyond, 1) | np.roll(beyond, -1))).sum())
+        beyond = int(beyond.sum())
         if inliers < settings.fewest_returns:
             return None, f'only {inliers} returns lie on the dock'
-        # One may: at the very edge of a panel.
-        if beyond > 1 and inliers < settings.least_agreement * (inliers + beyond):
+        if (inliers < settings.least_agreement * (inliers + row)
+                or beyond - row > 1.0 + settings.wild_share * inliers):
             return None, f'{beyond} beams pass through where the dock would be'
         if inliers < settings.least_visible * fit.hit[0].sum():
             return None, 'too much stands before the dock'

@@ -3,9 +3,9 @@ Measure the dock detector: ``python3 -m oomwoo_clean.dock_detector_harness``.
 
 Single scans of the embedded simulator from random poses, each looked at once; errors against its
 truth. By distance from the beacon and by what says which thing is the dock: the beacon, a hint
-5 cm and 5 degrees vague (one sigma), or the LiDAR alone; then in the bay, as while backing in, and
-in worlds without a dock with a light from somewhere. Exit status 0 when the bounds are kept, 1 when
-not, 2 for input that cannot be used.
+5 cm and 5 degrees vague (one sigma), or the LiDAR alone; then in the bay, as while backing in,
+and in worlds without a dock with a light from somewhere. Exit status 0 when the bounds are kept,
+1 when not, 2 for input that cannot be used.
 """
 import argparse
 from dataclasses import dataclass
