@@ -51,9 +51,9 @@ class InjectorSettings:
 class KidnapInjectorNode(SuiteNode):
     """Draws poses on the map and has the simulator put the robot there."""
 
-    def __init__(self):
+    def __init__(self, **kwargs):
         """Wait for a map."""
-        super().__init__('kidnap_injector', InjectorSettings)
+        super().__init__('kidnap_injector', InjectorSettings, **kwargs)
         self._robot = load_robot()
         self._mover = RobotMover(
             self, self.settings.entity or self._robot.name, self.settings.gazebo_world,
