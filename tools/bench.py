@@ -16,6 +16,7 @@ from workspace import ROOT
 HARNESSES = {
     'contour': ['oomwoo_clean.contour_harness'],
     'edge': ['oomwoo_clean.edge_harness'],
+    'dock_detector': ['oomwoo_clean.dock_detector_harness'],
     'dock': ['oomwoo_clean.dock_harness', '--spots', '--conditions', '--grid'],
     'localizer': ['oomwoo_sim_support.localizer_harness'],
     'reloc': ['oomwoo_sim_support.reloc_harness', '--grid'],
