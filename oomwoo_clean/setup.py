@@ -28,7 +28,8 @@ setup(
     zip_safe=True,
     maintainer='OOMWOO maintainers',
     maintainer_email='maintainers@oomwoo.example',
-    description='Edge cleaning: the contour follower, the edge manager and what measures them.',
+    description=(
+        'Edge cleaning and docking: follower, edge manager, dock drive, and what measures them.'),
     license='Apache-2.0',
     entry_points={'console_scripts': [
         'clean_manager = oomwoo_clean.clean_manager_node:main',
