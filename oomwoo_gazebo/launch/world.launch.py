@@ -12,6 +12,7 @@ from launch.actions import (
     Shutdown,
 )
 from launch.event_handlers import OnProcessExit
+from launch.logging import launch_config
 from launch_ros.actions import Node
 from oomwoo_gazebo.gazebo_files import bridge_config, GazeboWorld, service_bridges
 from oomwoo_gazebo.scan_watch_node import has_card
@@ -117,7 +118,8 @@ def embedded_simulator(value):
 
 def gazebo(value, headless):
     """Return what Gazebo takes: server, robot, bridges, and what the base has beside them."""
-    folder = Path(tempfile.mkdtemp(prefix='oomwoo_gazebo_'))
+    # Beside the log of this launch: what Gazebo was started with belongs to it.
+    folder = Path(tempfile.mkdtemp(prefix='gazebo_', dir=launch_config.log_dir))
     world = GazeboWorld(
         value['world'], folder, number('real_time_factor', value['real_time_factor']))
     robot = load_robot().name
