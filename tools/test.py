@@ -21,6 +21,7 @@ from test_summary import result_files, summarize, Summary
 from workspace import BUILD, colcon_environment, locked, LOG, packages, ROOT
 
 TOOLS = 'tools'
+TOOL_FOLDERS = ('tools', 'docker')
 # Processes that talk over DDS on a machine that is doing something else may miss a deadline once.
 # A test that fails three times has failed; pytest's summary in the log names the further tries.
 MORE_TRIES = ['--reruns', '2', '-rR']
@@ -69,7 +70,7 @@ class Run:
         return [sys.executable, '-m', 'pytest', '--quiet', f'--junit-prefix={TOOLS}',
                 f'--junit-xml={results / "pytest.xml"}',
                 f'--override-ini=cache_dir={results / ".pytest_cache"}',
-                *pytest_args, str(ROOT / TOOLS)]
+                *pytest_args, *(str(ROOT / folder) for folder in TOOL_FOLDERS)]
 
     def test(self, name, lane):
         """Test one package; return the ``Summary`` of what its runner left."""

@@ -1,0 +1,188 @@
+"""Dockerfile, compose.yaml and the workflow, as far as they can be checked without Docker."""
+from pathlib import Path
+import re
+import shlex
+import shutil
+import subprocess
+from xml.etree import ElementTree
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCKER = ROOT / 'docker'
+INSIDE = '/ros_ws/src/'                 # where the checkout is in the container
+PACKAGES = sorted(path.parent.name for path in ROOT.glob('oomwoo_*/package.xml'))
+SCRIPTS = sorted(DOCKER.glob('*.sh'))
+# apt's ROS 2 was compiled with NumPy 1, and SciPy goes with it.
+HELD_BACK = {'numpy', 'scipy'}
+
+
+def instructions():
+    """Return (word, rest) of every instruction of the Dockerfile, continued lines joined."""
+    text = (DOCKER / 'Dockerfile').read_text(encoding='utf-8')
+    text = re.sub(r'^#.*\n', '', text, flags=re.MULTILINE).replace('\\\n', ' ')
+    return [tuple(line.split(None, 1)) for line in text.splitlines() if line.strip()]
+
+
+def compose():
+    """Return compose.yaml with its merges resolved."""
+    return yaml.safe_load((DOCKER / 'compose.yaml').read_text(encoding='utf-8'))
+
+
+def keys():
+    """Return every key of every package.xml with the packages that have it."""
+    found = {}
+    for package in PACKAGES:
+        for element in ElementTree.parse(ROOT / package / 'package.xml').getroot():
+            if element.tag.endswith('depend'):
+                found.setdefault(element.text.strip(), set()).add(package)
+    return found
+
+
+@pytest.mark.parametrize('script', SCRIPTS, ids=lambda path: path.name)
+def test_scripts_are_bash(script):
+    subprocess.run(['bash', '-n', script], check=True)
+    if shutil.which('shellcheck'):
+        found = subprocess.run(
+            ['shellcheck', '-x', script], capture_output=True, text=True, cwd=DOCKER)
+        assert found.returncode == 0, found.stdout
+
+
+def test_every_path_that_is_copied_is_there_and_every_package_is_installed_for():
+    copied = []
+    for word, rest in instructions():
+        if word == 'COPY':
+            words = [w for w in shlex.split(rest) if not w.startswith('--')]
+            copied += words[:-1]
+            for source in words[:-1]:
+                assert (ROOT / source).exists(), source
+    for package in PACKAGES:
+        assert f'{package}/package.xml' in copied
+    assert copied[-1] == '.'
+
+
+def test_what_is_left_out_of_the_image_is_nothing_that_git_has():
+    tracked = subprocess.run(
+        ['git', 'ls-files'], cwd=ROOT, capture_output=True, text=True).stdout.split()
+    lines = (ROOT / '.dockerignore').read_text(encoding='utf-8').splitlines()
+    ignored = [line for line in lines if line and not line.startswith(('#', '!'))]
+    kept = [line[1:] for line in lines if line.startswith('!')]
+    for path in tracked:
+        if any(path.startswith(folder) for folder in kept):
+            continue
+        parts = Path(path)
+        for pattern in ignored:
+            if pattern.startswith('**/'):
+                assert not any(Path(p).match(pattern[3:]) for p in parts.parts), path
+            else:
+                assert not Path(parts.parts[0]).match(pattern), path
+
+
+def test_each_stage_stands_on_one_before_and_all_on_ros_jazzy():
+    stages = {}
+    for word, rest in instructions():
+        if word == 'FROM':
+            base, _, name = rest.split()
+            stages[name] = base
+    assert stages == {'tools': 'ros:jazzy', 'dependencies': 'tools', 'dev': 'dependencies'}
+
+
+def test_the_container_does_not_run_as_root_and_starts_what_is_there():
+    words = dict(instructions())                # the last of each
+    assert words['USER'] == 'oomwoo'
+    for word in ('ENTRYPOINT', 'HEALTHCHECK'):
+        script = re.search(rf'{INSIDE}([\w./]+)', words[word])[1]
+        path = ROOT / script
+        assert path.is_file() and path.stat().st_mode & 0o111, script
+    shell = re.search(rf'{INSIDE}(docker/\w+\.sh)', ' '.join(r for _, r in instructions()))[1]
+    assert (ROOT / shell).is_file()
+
+
+def test_python_packages_come_from_the_locks_and_nowhere_else():
+    """So pins are the same in the container, on a bare machine and on the robot."""
+    runs = ' '.join(rest for word, rest in instructions() if word == 'RUN')
+    assert 'tools/bare_ros/setup.sh' in runs and 'tools/run python tools/build.py' in runs
+    assert not re.search(r'\bpip3? install|\buv pip|easy_install', runs)
+    locks = ROOT / 'tools' / 'bare_ros' / 'requirements'
+    pins = {}
+    for name in ('bare', 'overlay'):
+        text = (locks / f'{name}.lock').read_text(encoding='utf-8')
+        pins[name] = dict(re.findall(r'^([\w.-]+)==(\S+)', text, re.MULTILINE))
+    wanted = (locks / 'python.in').read_text(encoding='utf-8')
+    for line in wanted.splitlines():
+        name = re.match(r'(?!-)[\w-]*', line)
+        name = name and name[0]
+        if name and name not in HELD_BACK:
+            assert pins['overlay'][name] == pins['bare'][name], name
+
+
+def test_rosdep_knows_every_key():
+    """Against docker/test/rosdep_keys.yaml, which says when and where they were looked up."""
+    listed = yaml.safe_load((DOCKER / 'test' / 'rosdep_keys.yaml').read_text(encoding='utf-8'))
+    known = {*listed['released'], *listed['system'], *PACKAGES}
+    unknown = {key: sorted(users) for key, users in keys().items() if key not in known}
+    assert not unknown, 'look them up in rosdistro, and add them to docker/test/rosdep_keys.yaml'
+    unused = known - set(keys()) - set(PACKAGES) - {'teleop_twist_keyboard'}
+    assert not unused
+    # pip packages of rosdep do not install on Ubuntu 24.04 (PEP 668): they are in the locks.
+    assert not any('pip' in key for key in keys())
+
+
+@pytest.mark.parametrize('service', ['sim', 'nav', 'foxglove'])
+def test_services_run_what_exists_with_arguments_that_it_has(service):
+    found = compose()['services'][service]
+    words = found['command'].split()
+    assert words[:2] == ['ros2', 'launch']
+    path = ROOT / words[2] / 'launch' / words[3]
+    source = path.read_text(encoding='utf-8')
+    for word in words[4:]:
+        name, value = word.split(':=')
+        assert re.search(rf"\(\s*'{name}',", source), f'{path.name} has no {name}'
+        assert value
+    assert found['image'] == 'oomwoo:jazzy'
+    assert (DOCKER / found['build']['context'] / found['build']['dockerfile']).is_file()
+    test = found['healthcheck']['test']
+    assert test[0] == 'CMD' and (ROOT / test[1].removeprefix(INSIDE)).is_file()
+    health = (DOCKER / 'healthcheck.sh').read_text(encoding='utf-8')
+    assert f'\n    {found["environment"]["OOMWOO_HEALTH"]})' in health
+
+
+def test_nothing_is_reachable_from_outside_this_machine():
+    services = compose()['services']
+    assert set(services) == {'sim', 'nav', 'foxglove'}
+    ports = [port for s in services.values() for port in s.get('ports', [])]
+    assert ports == ['127.0.0.1:${FOXGLOVE_PORT:-8765}:8765']
+    for service in services.values():
+        assert service.get('network_mode', 'service:sim') == 'service:sim'
+        assert not service.get('privileged')
+    # DDS among the three: one network, one shared memory.
+    for name in ('nav', 'foxglove'):
+        assert services[name]['network_mode'] == services[name]['ipc'] == 'service:sim'
+        assert 'sim' in services[name]['depends_on']
+    assert services['sim']['ipc'] == 'shareable'
+
+
+def test_the_workflow_builds_both_architectures_and_tests_inside():
+    file = ROOT / '.github' / 'workflows' / 'container.yml'
+    flow = yaml.safe_load(file.read_text(encoding='utf-8'))
+    assert set(flow[True]) == {'push', 'pull_request', 'workflow_dispatch'}      # YAML's "on"
+    job, = flow['jobs'].values()
+    included = job['strategy']['matrix']['include']
+    assert {entry['platform'] for entry in included} == {'linux/amd64', 'linux/arm64'}
+    assert all(('arm' in e['runner']) == ('arm64' in e['platform']) for e in included)
+    assert job['timeout-minutes'] and flow['permissions'] == {'contents': 'read'}
+    runs = []
+    for step in job['steps']:
+        assert ('uses' in step) != ('run' in step)
+        if 'uses' in step:
+            assert re.fullmatch(r'[\w-]+/[\w-]+@v\d+', step['uses'])
+        else:
+            runs.append(step['run'])
+            subprocess.run(['bash', '-n', '-c', step['run']], check=True)
+    build = next(s for s in job['steps'] if 'build-push' in s.get('uses', ''))['with']
+    assert (ROOT / build['file']).is_file() and build['load'] is True
+    assert build['tags'] == compose()['services']['sim']['image']
+    commands = '\n'.join(runs)
+    assert 'oomwoo:jazzy make test' in commands
+    assert '--file docker/compose.yaml up' in commands
