@@ -1,10 +1,8 @@
 """Make a map while somebody drives: slam_toolbox and RViz. Save it with save_map.launch.py."""
 from launch.actions import LogInfo
-from launch_ros.actions import Node
 from oomwoo_sim_support import localization_scene as scene
 from oomwoo_sim_support.launch_choices import (
     described,
-    find_file,
     given,
     installed,
     is_true,
@@ -20,6 +18,7 @@ ARGUMENTS = (
     (
         'rviz_config', 'navigation.rviz',
         'RViz file, or the name of one that oomwoo_bringup carries'),
+    ('namespace', '', 'namespace of slam_toolbox, tf included'),
 )
 NEEDS = ('slam_toolbox', 'nav2_lifecycle_manager')
 
@@ -27,7 +26,7 @@ NEEDS = ('slam_toolbox', 'nav2_lifecycle_manager')
 def _start(context):
     value = given(ARGUMENTS, context)
     sim_time = {'use_sim_time': is_true('use_sim_time', value['use_sim_time'])}
-    params = find_file('params_file', value['params_file'], 'oomwoo_bringup', 'config', '.yaml')
+    params, notes = scene.parameter_file('params_file', value['params_file'], value['namespace'])
     lacking = [package for package in NEEDS if not installed(package)]
     if lacking:
         apt = ' '.join(f'ros-jazzy-{package.replace("_", "-")}' for package in lacking)
@@ -35,11 +34,11 @@ def _start(context):
             f'slam: nothing here makes maps; install {apt}. The maps of the packaged worlds are '
             'drawn: python3 -m oomwoo_sim_support.generate')
     return [
-        LogInfo(msg=f'slam: slam_toolbox with {params}'),
-        Node(
-            package='slam_toolbox', executable='async_slam_toolbox_node', name='slam_toolbox',
-            output='screen', parameters=[params, sim_time]),
-        scene.lifecycle_manager('slam_toolbox', ['slam_toolbox'], sim_time),
+        *(LogInfo(msg=note) for note in (*notes, f'slam: slam_toolbox with {params}')),
+        scene.others(
+            'slam_toolbox', 'async_slam_toolbox_node', value, [params, sim_time],
+            name='slam_toolbox'),
+        scene.lifecycle_manager('slam_toolbox', ['slam_toolbox'], value),
         *scene.viewer(value),
     ]
 

@@ -268,6 +268,33 @@ def test_nav2_drives_through_the_smoother_with_the_robots_own_tree(machines):
     assert nodes['map_server'].parameters()['yaml_filename'].endswith('/maps/living_room.yaml')
 
 
+@pytest.mark.parametrize('package, file, arguments', [
+    ('oomwoo_clean', 'nav.launch.py', [
+        'localizer:=amcl', 'bump_map:=true', 'keepout_mask:=test_room']),
+    ('oomwoo_bringup', 'slam.launch.py', ['rviz:=false']),
+])
+def test_nav2_and_slam_toolbox_move_into_a_namespace(machines, package, file, arguments):
+    plain = machines('full', package, file, *arguments).nodes()
+    moved = machines('full', package, file, *arguments, 'namespace:=upstairs').nodes()
+    assert set(moved) == {f'upstairs/{name}' for name in plain}
+    for name, process in plain.items():
+        there = moved[f'upstairs/{name}']
+        assert there.remappings.items() >= {'/tf': 'tf', '/tf_static': 'tf_static'}.items()
+        for node in (f'/{name}', *(
+                [f'/{COSTMAPS[name]}/{COSTMAPS[name]}'] if name in COSTMAPS else [])):
+            before, after = process.parameters(node), there.parameters(f'/upstairs{node}')
+            assert set(before) == set(after) and len(before) > 1
+            for key, value in before.items():
+                topic = isinstance(value, str) and value.startswith('/') and (
+                    not Path(value).is_file())
+                assert after[key] == (f'/upstairs{value}' if topic else value), key
+    if 'controller_server' in plain:
+        costmap = moved['upstairs/controller_server'].parameters(
+            '/upstairs/local_costmap/local_costmap')
+        assert costmap['bump_layer.map_topic'] == '/upstairs/bump_map'
+        assert costmap['bump_layer.enabled'] is True
+
+
 def test_bumps_and_zones_are_switched_on_by_argument(machines):
     run = machines(
         'full', 'oomwoo_clean', 'nav.launch.py', 'bump_map:=true', 'keepout_mask:=test_room')

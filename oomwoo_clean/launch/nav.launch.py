@@ -1,6 +1,5 @@
 """Map, localizer and navigator: ``/map``, ``map -> odom`` and ``/navigate_to_pose``."""
 from launch.actions import LogInfo
-from launch_ros.actions import Node
 from oomwoo_sim_support import localization_scene as scene
 from oomwoo_sim_support.launch_choices import (
     choose,
@@ -76,17 +75,14 @@ def _embedded(value, map_file):
 
 def _nav2(value, map_file):
     """Return Nav2's servers that a goal needs: no path smoother, docking or collision monitor."""
-    if value['namespace']:
-        raise LaunchError('namespace: nav:=nav2 is not set up for one yet')
     sim_time = {'use_sim_time': is_true('use_sim_time', value['use_sim_time'])}
-    params = find_file('params_file', value['params_file'], 'oomwoo_bringup', 'config', '.yaml')
+    params, notes = scene.parameter_file('params_file', value['params_file'], value['namespace'])
     tree = find_file(
         'behavior_tree', 'navigate_contact_tolerant.xml', 'oomwoo_bringup', 'behavior_trees',
         '.xml')
-    # Named from within the two servers that hold a costmap: "/**" in the file that launch writes.
-    costmaps = {
-        'bump_layer.enabled': is_true('bump_map', value['bump_map']),
-        'keepout_filter.enabled': bool(value['keepout_mask'])}
+    costmaps = scene.for_all_nodes({
+        **sim_time, 'bump_layer.enabled': is_true('bump_map', value['bump_map']),
+        'keepout_filter.enabled': bool(value['keepout_mask'])})
     servers = [
         ('nav2_map_server', 'map_server', 'map_server', {'yaml_filename': map_file}, []),
         ('nav2_controller', 'controller_server', 'controller_server', costmaps, TO_SMOOTHER),
@@ -103,11 +99,12 @@ def _nav2(value, map_file):
             ('nav2_map_server', 'map_server', 'keepout_mask_server', {'yaml_filename': mask}, []),
             ('nav2_map_server', 'costmap_filter_info_server', 'keepout_info_server', {}, [])]
     return [
-        *(Node(
-            package=package, executable=executable, name=name, output='screen',
-            parameters=[params, {**sim_time, **own}], remappings=remappings)
+        *(LogInfo(msg=note) for note in notes),
+        *(scene.others(
+            package, executable, value, [params, sim_time, own], name=name,
+            remap=remappings)
           for package, executable, name, own, remappings in servers),
-        scene.lifecycle_manager('navigation', [name for _, _, name, *_ in servers], sim_time),
+        scene.lifecycle_manager('navigation', [name for _, _, name, *_ in servers], value),
     ]
 
 

@@ -1,6 +1,7 @@
 """What the localization launch files share: map, everyday localizer, start pose, RViz."""
 
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 from launch.actions import LogInfo
 from launch_ros.actions import Node
@@ -14,6 +15,7 @@ from oomwoo_sim_support.launch_choices import (
     number,
 )
 from oomwoo_sim_support.layout import LayoutError, load_layout
+import yaml
 
 ARGUMENTS = (
     ('use_sim_time', 'true', 'take the time from /clock'),
@@ -102,19 +104,71 @@ def choose_localizer(asked, map_file):
     return choose('localizer', asked, ways)
 
 
-def parameter_file(name):
-    """Return the path of a parameter file that oomwoo_bringup carries."""
-    return find_file('parameters', name, 'oomwoo_bringup', 'config', '.yaml')
+def parameter_file(argument, name, namespace=''):
+    """
+    Return ``(path, lines for the log)`` of parameters: a file, or one that oomwoo_bringup carries.
+
+    Sections of such a file are named for nodes outside any namespace, and topics that Nav2 looks
+    for in a namespace of its own are absolute; under one it is a copy with both moved there.
+    """
+    path, notes = find_packaged(argument, name, 'oomwoo_bringup', 'config', '.yaml')
+    if not namespace:
+        return path, notes
+    content = yaml.safe_load(Path(path).read_text(encoding='utf-8'))
+    namespace = namespace.strip('/')
+    return _written({namespace: _moved(content, namespace)}), notes
 
 
-def lifecycle_manager(group, names, sim_time):
-    """Return the manager that configures and activates the nodes ``names``, in this order."""
+def for_all_nodes(parameters):
+    """
+    Return the path of a file with parameters for every node of a process.
+
+    A dict among the parameters of a launched node is for that node alone when its name is known
+    in full, and not for the costmap that it holds.
+    """
+    return _written({'/**': {'ros__parameters': parameters}})
+
+
+def _written(content):
+    with NamedTemporaryFile(
+        'w', prefix='oomwoo_params_', suffix='.yaml', delete=False, encoding='utf-8'
+    ) as file:
+        yaml.safe_dump(content, file)
+    return file.name
+
+
+def _moved(content, namespace):
+    if isinstance(content, dict):
+        return {key: _moved(value, namespace) for key, value in content.items()}
+    if isinstance(content, str) and content.startswith('/'):
+        return f'/{namespace}{content}'
+    return content
+
+
+def others(package, executable, value, parameters, name=None, remap=()):
+    """Return a node of another package, in the namespace of the launch arguments ``value``."""
+    namespace = value['namespace']
+    frames = [('/tf', 'tf'), ('/tf_static', 'tf_static')] if namespace else []
     return Node(
-        package='nav2_lifecycle_manager',
-        executable='lifecycle_manager',
-        name=f'lifecycle_manager_{group}',
+        package=package,
+        executable=executable,
+        name=name or executable,
+        namespace=namespace,
         output='screen',
-        parameters=[sim_time, {'autostart': True, 'node_names': list(names)}],
+        parameters=parameters,
+        remappings=[*frames, *remap],
+    )
+
+
+def lifecycle_manager(group, names, value):
+    """Return the manager that configures and activates the nodes ``names``, in this order."""
+    sim_time = {'use_sim_time': is_true('use_sim_time', value['use_sim_time'])}
+    return others(
+        'nav2_lifecycle_manager',
+        'lifecycle_manager',
+        value,
+        [sim_time, {'autostart': True, 'node_names': list(names)}],
+        name=f'lifecycle_manager_{group}',
     )
 
 
@@ -141,41 +195,31 @@ def localizer_nodes(localizer, value, map_file, scan='scan', broadcast=True, fro
                 remap=remap,
             )
         ]
-    if value['namespace']:
-        raise LaunchError(f'namespace: localizer:={localizer} is not set up for one')
     if localizer == 'slam_toolbox':
+        params, _ = parameter_file(
+            'parameters', 'slam_toolbox_localization.yaml', value['namespace']
+        )
         begin = {'map_start_pose': list(start)} if start else {}
         own = {'scan_topic': scan, 'map_file_name': str(Path(map_file).with_suffix('')), **begin}
         return [
-            Node(
-                package='slam_toolbox',
-                executable='localization_slam_toolbox_node',
+            others(
+                'slam_toolbox',
+                'localization_slam_toolbox_node',
+                value,
+                [params, {**sim_time, **own}],
                 name='slam_toolbox',
-                output='screen',
-                parameters=[
-                    parameter_file('slam_toolbox_localization.yaml'),
-                    {**sim_time, **own},
-                ],
                 # Its own evolving map must not replace the saved one.
-                remappings=[('map', 'slam_map'), ('/map', 'slam_map')],
+                remap=[('map', 'slam_map'), ('/map', 'slam_map')],
             ),
-            lifecycle_manager('slam_toolbox', ['slam_toolbox'], sim_time),
+            lifecycle_manager('slam_toolbox', ['slam_toolbox'], value),
         ]
-    file, notes = find_packaged(
-        'nav_params', value['nav_params'], 'oomwoo_bringup', 'config', '.yaml'
-    )
+    params, notes = parameter_file('nav_params', value['nav_params'], value['namespace'])
     begin = dict(zip(('initial_pose.x', 'initial_pose.y', 'initial_pose.yaw'), start or ()))
     own = {'scan_topic': scan, 'tf_broadcast': broadcast, 'set_initial_pose': bool(start)}
     return [
         *(LogInfo(msg=note) for note in notes),
-        Node(
-            package='nav2_amcl',
-            executable='amcl',
-            name='amcl',
-            output='screen',
-            parameters=[file, {**sim_time, **own, **begin}],
-        ),
-        lifecycle_manager('amcl', ['amcl'], sim_time),
+        others('nav2_amcl', 'amcl', value, [params, {**sim_time, **own, **begin}]),
+        lifecycle_manager('amcl', ['amcl'], value),
     ]
 
 
