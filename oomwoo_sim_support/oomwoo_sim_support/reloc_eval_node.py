@@ -194,8 +194,7 @@ class RelocEvalNode(SuiteNode):
             answer.reason_code,
         )
         self.rows.append(dict(zip(COLUMNS, values)))
-        if self._csv is not None:
-            self._csv.writerow(self.rows[-1])
+        self._write(self.rows[-1])
         said = 'accepted' if answer.success else f'refused ({answer.reason_code})'
         self.get_logger().info(
             f'{len(self.rows)} of {self._count}: {said}, off by {err_m * 100:.1f} cm and '
@@ -207,28 +206,28 @@ class RelocEvalNode(SuiteNode):
 
     def _open_csv(self):
         """Begin the file, so that one that cannot be written is refused before the work."""
-        self._csv = None
+        self._path = None
         if not self.settings.csv_path:
             return
-        path = Path(self.settings.csv_path).expanduser()
+        self._path = Path(self.settings.csv_path).expanduser()
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = open(path, 'w', newline='', encoding='utf-8', buffering=1)
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with open(self._path, 'w', newline='', encoding='utf-8') as file:
+                csv.DictWriter(file, COLUMNS).writeheader()
         except OSError as error:
-            raise OSError(f'parameter csv_path: {path}: {error.strerror}') from error
-        self._csv = csv.DictWriter(self._file, COLUMNS)
-        self._csv.writeheader()
+            raise OSError(f'parameter csv_path: {self._path}: {error.strerror}') from error
+
+    def _write(self, row):
+        """Append a line, so that the file has all poses so far whatever ends it."""
+        if self._path is not None:
+            with open(self._path, 'a', newline='', encoding='utf-8') as file:
+                csv.DictWriter(file, COLUMNS).writerow(row)
 
     def _finish(self):
         line, good = summary(self.rows, self._skipped)
         self.exit_status = 0 if good else 1
         self.set_status(OK if good else ERROR, line, 'DONE')
         self.done = True
-
-    def stop(self):
-        """Close the file; it has a line for each pose so far."""
-        if self._csv is not None:
-            self._file.close()
 
     def _fail(self, why):
         self.set_status(ERROR, why, 'FAILED')
