@@ -42,7 +42,7 @@ def test_an_empty_room_is_crossed_straight():
     assert way.length_m == pytest.approx(math.hypot(1.9, 1.2))
 
 
-@settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=10, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.tuples(st.floats(0.9, 2.0), st.floats(-1.2, 1.2)), min_size=1, max_size=5),
        st.integers(0, 9))
 def test_no_way_leads_through_a_post(places, seed):
