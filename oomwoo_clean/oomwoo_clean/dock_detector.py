@@ -35,6 +35,7 @@ from oomwoo_localization.settings import setting
 __all__ = ['DetectorSettings', 'DockDetector', 'DockFix', 'DockTracker']
 
 _CAST_KEPT, _KEPT = 30, 4                 # hypotheses that are looked at closely, and refined
+_ENOUGH_BEAMS = 100                       # to tell good hypotheses from bad ones
 _APART_M, _APART_RAD = 0.08, math.radians(10.0)
 _GRID_M, _GRID_RAD = 0.04, math.radians(5.0)
 _ON_OUTLINE_M = 0.06
@@ -211,11 +212,14 @@ class DockDetector:
         """Return the few hypotheses that explain most returns best, no two much alike."""
         middle = poses[:, :2].mean(axis=0)
         reach = np.hypot(*(poses[:, :2] - middle).T).max() + self._outline.size + _ON_OUTLINE_M
-        near = np.hypot(*(beams.points - middle).T) < reach
+        near = np.flatnonzero(np.hypot(*(beams.points - middle).T) < reach)
+        near = near[::1 + len(near) // _ENOUGH_BEAMS]
         off = self._outline.distance(*into_dock(poses, beams.points[near])) / _ON_OUTLINE_M
         support = np.maximum(1.0 - off ** 2, 0.0).sum(axis=1)
         poses = _thinned(poses[np.argsort(-support)], _CAST_KEPT, _APART_M / 2, _APART_RAD)
-        scores = score(self._outline, poses, self._near(beams, poses), _ON_OUTLINE_M)
+        beams = self._near(beams, poses)
+        beams = beams.some(slice(None, None, 1 + len(beams.points) // _ENOUGH_BEAMS))
+        scores = score(self._outline, poses, beams, _ON_OUTLINE_M)
         return _thinned(poses[np.argsort(-scores)], _KEPT, _APART_M, _APART_RAD)
 
     # -- 3. what cannot be it -----------------------------------------------------------------
