@@ -3,9 +3,9 @@ from importlib.util import find_spec
 
 from launch.actions import LogInfo
 from launch_ros.actions import Node
+from oomwoo_sim_support import localization_scene as scene
 from oomwoo_sim_support.launch_choices import (
     described,
-    find_file,
     given,
     installed,
     is_true,
@@ -24,7 +24,7 @@ ARGUMENTS = (
         "suite's own server, which offers what its layouts show"),
     ('foxglove_port', '8765', 'its port'),
     ('foxglove_host', '127.0.0.1', 'address to listen at; 0.0.0.0 lets in the whole network'),
-    ('namespace', '', "of the robot, for the suite's own server"),
+    ('namespace', '', "of the robot, for RViz and the suite's own server"),
 )
 NEITHER = (
     'monitor: neither rviz2 nor foxglove_bridge is installed, nor the Python package '
@@ -35,14 +35,12 @@ NEITHER = (
 def _start(context):
     value = given(ARGUMENTS, context)
     sim_time = {'use_sim_time': is_true('use_sim_time', value['use_sim_time'])}
-    config = find_file('rviz_config', value['rviz_config'], 'oomwoo_bringup', 'rviz', '.rviz')
+    config = scene.rviz_config(value)
     actions = []
     rviz, websocket = (is_true(name, value[name]) for name in ('rviz', 'foxglove'))
     if rviz and installed('rviz2'):
         actions += [
-            LogInfo(msg=f'monitor: rviz2 with {config}'),
-            Node(package='rviz2', executable='rviz2', arguments=['-d', config], output='screen',
-                 parameters=[sim_time])]
+            LogInfo(msg=f'monitor: rviz2 with {config}'), scene.rviz_node(config, value)]
     if websocket:
         actions += foxglove(value, sim_time)
     if (rviz or websocket) and not actions:

@@ -14,6 +14,7 @@ import pytest
 from stub_workspace import entry_points, OTHERS, PACKAGES, ROOT, StubWorkspace
 from test_parameter_files import complaints, DECLARED, parameters
 from test_rviz_files import documented as documented_topics
+import yaml
 
 FILES = sorted((path.parents[1].name, path.name)
                for path in ROOT.glob('oomwoo_*/launch/*.launch.py'))
@@ -293,6 +294,19 @@ def test_nav2_and_slam_toolbox_move_into_a_namespace(machines, package, file, ar
             '/upstairs/local_costmap/local_costmap')
         assert costmap['bump_layer.map_topic'] == '/upstairs/bump_map'
         assert costmap['bump_layer.enabled'] is True
+
+
+@pytest.mark.parametrize('file', ['navigation.launch.py', 'monitor_robot.launch.py'])
+def test_rviz_looks_into_the_namespace(machines, file):
+    run = machines.there['full'].run('oomwoo_bringup', file, ['namespace:=upstairs'])
+    process = run.nodes()['upstairs/rviz2']
+    config = Path(process.arguments[process.arguments.index('-d') + 1])
+    manager = yaml.safe_load(config.read_text(encoding='utf-8'))['Visualization Manager']
+    topics = [display[key]['Value'] for display in manager['Displays']
+              for key in ('Topic', 'Update Topic', 'Description Topic') if key in display]
+    assert len(topics) > 3 and all(topic.startswith('/upstairs/') for topic in topics)
+    assert manager['Global Options']['Fixed Frame'] in ('map', 'odom')
+    assert process.remappings == {'/tf': 'tf', '/tf_static': 'tf_static'}
 
 
 def test_bumps_and_zones_are_switched_on_by_argument(machines):

@@ -1,6 +1,7 @@
 """What the localization launch files share: map, everyday localizer, start pose, RViz."""
 
 from pathlib import Path
+import re
 from tempfile import NamedTemporaryFile
 
 from launch.actions import LogInfo
@@ -241,14 +242,31 @@ def viewer(value):
         return []
     if not installed('rviz2'):
         return [LogInfo(msg='rviz: rviz2 is not installed; echo the topics, or open Foxglove')]
-    config = find_file('rviz_config', value['rviz_config'], 'oomwoo_bringup', 'rviz', '.rviz')
+    return [rviz_node(rviz_config(value), value)]
+
+
+def rviz_config(value):
+    """Return the path of the RViz file that ``rviz_config`` means."""
+    return find_file('rviz_config', value['rviz_config'], 'oomwoo_bringup', 'rviz', '.rviz')
+
+
+def rviz_node(config, value):
+    """Return RViz with the file ``config``; under a namespace, with its topics moved there."""
+    namespace = value['namespace'].strip('/')
+    if namespace:
+        text = Path(config).read_text(encoding='utf-8')
+        with NamedTemporaryFile(
+            'w', prefix='oomwoo_', suffix='.rviz', delete=False, encoding='utf-8'
+        ) as file:
+            file.write(re.sub(r'(?m)^(\s+Value: )/(?=\w)', rf'\1/{namespace}/', text))
+        config = file.name
     sim_time = {'use_sim_time': is_true('use_sim_time', value['use_sim_time'])}
-    return [
-        Node(
-            package='rviz2',
-            executable='rviz2',
-            arguments=['-d', config],
-            output='screen',
-            parameters=[sim_time],
-        )
-    ]
+    return Node(
+        package='rviz2',
+        executable='rviz2',
+        namespace=namespace,
+        arguments=['-d', config],
+        output='screen',
+        parameters=[sim_time],
+        remappings=[('/tf', 'tf'), ('/tf_static', 'tf_static')] if namespace else [],
+    )
