@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 from launch import LaunchContext
 from launch.actions import LogInfo
 from launch_ros.actions import Node
+import mujoco
 import numpy as np
 from oomwoo_localization.robot import default_robot_file, load_robot
 from oomwoo_sim_support import sim_model
@@ -334,6 +335,46 @@ def test_another_robot_file_is_another_robot(tmp_path):
     assert float(plugins(other)['DiffDrive'][0].findtext('wheel_separation')) == 0.25
     lidar = next(s for s in other.model.iter('sensor') if s.get('type') == 'gpu_lidar')
     assert lidar.findtext('lidar/scan/horizontal/samples') == '720'
+
+
+def test_it_stands_drives_and_brakes_level_in_a_physics_engine():
+    """On its three points, at the robot's own speed and acceleration; MuJoCo reads URDF, too."""
+    spec = mujoco.MjSpec.from_string(urdf(gazebo='false'))
+    spec.worldbody.add_geom(name='floor', type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1])
+    spec.body('base_footprint').add_freejoint()
+    spec.option.timestep = step_s = 0.002
+    for geom in spec.geoms:
+        wheel = geom.name.startswith('wheel')
+        geom.friction = [SimSettings().tyre_friction if wheel else 0.0, 0.005, 0.0001]
+        geom.priority = int(wheel or 'caster' in geom.name)
+        if not wheel and geom.name != 'floor':
+            geom.mass = 0.0            # a URDF's link without inertia has none
+    for side in ('left', 'right'):
+        spec.add_actuator(
+            target=f'wheel_{side}_joint', trntype=mujoco.mjtTrn.mjTRN_JOINT,
+            gainprm=[1.0] + [0.0] * 9, biastype=mujoco.mjtBias.mjBIAS_AFFINE,
+            biasprm=[0.0, 0.0, -1.0] + [0.0] * 7, forcelimited=True, forcerange=[-0.22, 0.22])
+    model = spec.compile()
+    data = mujoco.MjData(model)
+    assert model.body_mass.sum() == pytest.approx(ROBOT.body.mass + 2 * ROBOT.wheels.mass)
+    limits, speed, fastest = ROBOT.limits, 0.0, 0.0
+    for number in range(round(5.0 / step_s)):
+        wanted = limits.linear_speed if 1.0 < number * step_s < 3.0 else 0.0
+        change = limits.linear_acceleration * step_s
+        speed += min(max(wanted - speed, -change), change)
+        data.ctrl[:] = speed / ROBOT.wheels.radius
+        mujoco.mj_step(model, data)
+        w, x, y, z = data.qpos[3:7]
+        roll, pitch = 2 * (w * x + y * z), 2 * (w * y - z * x)
+        assert max(abs(math.degrees(roll)), abs(math.degrees(pitch))) < 0.1
+        fastest = max(fastest, data.qvel[0])
+    assert fastest == pytest.approx(limits.linear_speed, rel=0.02)
+    # Ramps up and down are two triangles: as far as at full speed for the time between them.
+    assert data.qpos[0] == pytest.approx(2.0 * limits.linear_speed, rel=0.05)
+    assert abs(data.qvel[0]) < 0.002 and abs(data.qpos[1]) < 0.002
+    assert {model.geom(c.geom2).name for c in data.contact} | {
+        model.geom(c.geom1).name for c in data.contact} == {
+            'floor', 'caster_link', 'wheel_left_link', 'wheel_right_link'}
 
 
 def launched(monkeypatch, tmp_path, there=True, **arguments):

@@ -16,7 +16,8 @@ from rclpy.executors import SingleThreadedExecutor
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, Empty
 
-FACET = 'oomwoo_one::base_footprint::base_footprint_fixed_joint_lump__bumper_left_link_collision_1'
+FACET = ('oomwoo_one::base_footprint::base_footprint_fixed_joint_lump__'
+         'bumper_left_link_collision_0_collision_1')
 WALL, FLOOR = 'room::link::room_0_collision', 'ground_plane::link::collision'
 BUMPER = Bumper('oomwoo_one', frozenset({'ground_plane'}), 0.08)
 
