@@ -98,7 +98,7 @@ def test_input_that_cannot_be_used_is_named(arguments, words, capsys):
 
 
 @pytest.mark.parametrize('name', [
-    'moved', 'legs_near_the_mouth_lidar', 'caged', 'mouth_blocked', 'pressed_at_the_table_leg'])
+    'legs_near_the_mouth_lidar', 'caged', 'pressed_at_the_table_leg'])
 def test_what_may_be_wrong_gets_a_right_verdict(name):
     trial, = condition_trials(KITCHEN, 1, [name])
     result = rehearse_docking(trial, KITCHEN).result
