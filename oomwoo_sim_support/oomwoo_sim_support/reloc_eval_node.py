@@ -176,6 +176,10 @@ class RelocEvalNode(SuiteNode):
             self._fail(f'the relocalizer failed: {future.exception()}')
             return
         answer = future.result()
+        if answer.reason_code == 'no_map':
+            # It has only just started: that is no answer about the pose.
+            self._scan, self._phase = None, 'SCAN'
+            return
         found = pose_from_msg(answer.pose.pose.pose)
         truth = self._truth.at(self._scan_s)
         truth = self._pose if truth is None else truth

@@ -47,11 +47,11 @@ def test_it_passes_only_when_all_are_accepted_and_right():
 
 
 class World(Node):
-    """A simulator that pushes the robot aside after it was put, and a relocalizer that knows."""
+    """A simulator that pushes the robot aside once it is put; a relocalizer that starts late."""
 
     def __init__(self):
         super().__init__('world')
-        self.pose = np.zeros(3)
+        self.pose, self.asked = np.zeros(3), 0
         self.map = self.create_publisher(OccupancyGrid, 'map', LATCHED_QOS)
         self.truth = self.create_publisher(Odometry, 'odom_truth', 10)
         self.scan = self.create_publisher(LaserScan, 'scan', SENSOR_QOS)
@@ -69,6 +69,10 @@ class World(Node):
         return response
 
     def on_question(self, request, response):
+        self.asked += 1
+        if self.asked <= 2:
+            response.reason_code = 'no_map'
+            return response
         response.success, response.score, response.confidence = True, 1.0, 1.0
         response.pose.pose.pose = pose_to_msg(self.pose)
         return response
