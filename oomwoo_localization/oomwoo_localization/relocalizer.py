@@ -288,8 +288,9 @@ class Relocalizer:
 
         A thing that is gone can make a twin look better than the truth, by what it has blocked; it
         cannot move a pose by a little. So elsewhere more lead is asked for than nearby, unless the
-        lead is there even if all that was lost at the other pose is forgiven it. Where beams pass
-        through walls at the best pose, things are gone, and elsewhere it costs nothing either.
+        pose explains all and leads even if all that was lost at the other is forgiven it. Where
+        beams pass through walls at the best pose, things are gone, and elsewhere it costs nothing
+        either.
         """
         settings = self.settings
         gone = best.through > SHOWN_GONE
@@ -316,7 +317,8 @@ class Relocalizer:
                 message=f'too many poses to look at: gave up after {settings.most_nodes} nodes',
             )
         twins = [twin for twin in elsewhere.leaves if twin.score > least]
-        if len(twins) < MOST_TWINS and all(
+        sure = best.score >= settings.sure_score and len(twins) < MOST_TWINS
+        if not twins or sure and all(
             self._forgiven(evidence, twin) <= best.explained * (1.0 - best.needed)
             for twin in twins
         ):
