@@ -36,7 +36,8 @@ KINDS = (
     ('2.0-3.5 m', 'beacon', (2.0, 3.5), 0.8), ('2.0-3.5 m', 'hint', (2.0, 3.5), 0.8),
     ('2.0-3.5 m', 'lidar', (2.0, 3.5), 0.3))
 EMPTY = ('living_room', 'bedroom', 'workshop', 'symmetric_room')
-LEAST_IN_BAY = 0.98
+# One hint in 70 is more than three sigmas off, and refused for that.
+LEAST_IN_BAY = {'beacon': 0.98, 'hint': 0.95, 'lidar': 0.98}
 BAY_LATERAL_MM, BAY_YAW_DEG = 1.0, 0.3    # worst of the averaged
 MOST_MISTAKEN = 0.03                      # of the looks at a light in a world without a dock
 HEAD = (f'{"from":10s} {"told by":8s} {"found":>9s} {"false":>5s} {"bias mm, mm, deg":>19s} '
@@ -214,11 +215,11 @@ def main(argv=None):
             rows.append(summarise(kind, told, looks))
             print(row_text(rows[-1]), flush=True)
             missed += misses(rows[-1], least)
-        for told in ('beacon', 'hint', 'lidar'):
+        for told, least in LEAST_IN_BAY.items():
             rows.append(summarise('in the bay', told, looks_at(
                 bench, told, bench.in_bay, options.looks)))
             print(row_text(rows[-1]), flush=True)
-            missed += misses(rows[-1], LEAST_IN_BAY)
+            missed += misses(rows[-1], least)
         unit = np.array([1000.0, 1000.0, math.degrees(1.0)])
         off = np.array([bench.averaged() for _ in range(max(options.looks // 10, 1))]) * unit
         worst = np.abs(off).max(axis=0)
