@@ -265,7 +265,7 @@ def test_nav2_drives_through_the_smoother_with_the_robots_own_tree(machines):
     assert nodes['controller_server'].parameters()['FollowPath.use_collision_detection'] is False
     for node, costmap in COSTMAPS.items():
         values = nodes[node].parameters(f'/{costmap}/{costmap}')
-        assert values['bump_layer.enabled'] is values['keepout_filter.enabled'] is False
+        assert values['keepout_filter.enabled'] is False and 'bump_layer' not in values['plugins']
     assert nodes['map_server'].parameters()['yaml_filename'].endswith('/maps/living_room.yaml')
 
 
@@ -293,7 +293,7 @@ def test_nav2_and_slam_toolbox_move_into_a_namespace(machines, package, file, ar
         costmap = moved['upstairs/controller_server'].parameters(
             '/upstairs/local_costmap/local_costmap')
         assert costmap['bump_layer.map_topic'] == '/upstairs/bump_map'
-        assert costmap['bump_layer.enabled'] is True
+        assert costmap['keepout_filter.enabled'] is True
 
 
 @pytest.mark.parametrize('file', ['navigation.launch.py', 'monitor_robot.launch.py'])
@@ -317,7 +317,7 @@ def test_bumps_and_zones_are_switched_on_by_argument(machines):
         'scan_localizer', *NAV2, 'keepout_mask_server', 'keepout_info_server'}
     for node, costmap in COSTMAPS.items():
         values = nodes[node].parameters(f'/{costmap}/{costmap}')
-        assert values['bump_layer.enabled'] is values['keepout_filter.enabled'] is True
+        assert values['keepout_filter.enabled'] is True and 'bump_layer' in values['plugins']
         assert values['bump_layer.map_topic'] == '/bump_map'
     mask = nodes['keepout_mask_server']
     assert mask.executable == 'map_server'

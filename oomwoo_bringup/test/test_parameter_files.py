@@ -3,7 +3,9 @@ from pathlib import Path
 import xml.etree.ElementTree as ElementTree
 
 from oomwoo_localization.robot import load_robot
+from oomwoo_sim_support.localization_scene import for_all_nodes
 import pytest
+import rclpy
 import yaml
 
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -12,6 +14,7 @@ FILES = sorted(
     path.name for pattern in ('nav*.yaml', 'slam*.yaml')
     for path in (PACKAGE / 'config').glob(pattern))
 TREE = PACKAGE / 'behavior_trees' / 'navigate_contact_tolerant.xml'
+UPON = {'nav2_bump_map.yaml': 'nav2_params.yaml'}
 # Nodes that are called otherwise than the server in the lists.
 ALIASES = {
     '/keepout_mask_server': '/map_server', '/keepout_info_server': '/costmap_filter_info_server'}
@@ -68,8 +71,16 @@ def nodes(tree, name=''):
 
 
 def parameters(file):
-    """Return ``{node: {dotted parameter: value}}`` of a file of ``config``."""
-    return nodes(yaml.safe_load((PACKAGE / 'config' / file).read_text(encoding='utf-8')))
+    """
+    Return ``{node: {dotted parameter: value}}`` of a file of ``config``.
+
+    Of one that comes upon another: what the nodes that it speaks of have of both.
+    """
+    found = nodes(yaml.safe_load((PACKAGE / 'config' / file).read_text(encoding='utf-8')))
+    if file in UPON:
+        below = parameters(UPON[file])
+        found = {node: below[node] | values for node, values in found.items()}
+    return found
 
 
 def type_of(value):
@@ -186,24 +197,57 @@ def test_nav2_may_touch_and_leaves_the_bumper_alone():
     assert found['/bt_navigator']['navigators'] == ['navigate_to_pose']
 
 
-def test_costmaps_inflate_little_and_heed_bumps_and_zones():
-    found = parameters('nav2_params.yaml')
+@pytest.mark.parametrize('file', ['nav2_params.yaml', 'nav2_bump_map.yaml'])
+def test_costmaps_inflate_little_and_heed_zones(file):
+    info = parameters('nav2_params.yaml')['/keepout_info_server']
+    mask = parameters('nav2_params.yaml')['/keepout_mask_server']
     for costmap in ('/global_costmap/global_costmap', '/local_costmap/local_costmap'):
-        values = found[costmap]
+        values = parameters(file)[costmap]
         assert values['inflation_layer.inflation_radius'] == 0.10
-        layers = values['plugins']
-        assert layers[-1] == 'inflation_layer' and 'bump_layer' in layers
-        # Two static layers, and a topic that a costmap would look for in its own namespace.
+        assert values['plugins'][-1] == 'inflation_layer'
+        assert values['filters'] == ['keepout_filter']
+        assert values['keepout_filter.enabled'] is False
+        assert values['keepout_filter.filter_info_topic'] == f'/{info["filter_info_topic"]}'
+        assert info['mask_topic'] == f'/{mask["topic_name"]}'
+
+
+def test_the_bump_map_is_a_layer_that_neither_wipes_out_the_map_nor_is_there_unasked():
+    for costmap in ('/global_costmap/global_costmap', '/local_costmap/local_costmap'):
+        without = parameters('nav2_params.yaml')[costmap]
+        # Without a bump map it would hold up every plan, and with one of another size resize all.
+        assert not any('bump' in name for name in (*without, *without['plugins']))
+        values = parameters('nav2_bump_map.yaml')[costmap]
+        assert [name for name in values['plugins'] if name != 'bump_layer'] == without['plugins']
+        assert values['plugins'][-2:] == ['bump_layer', 'inflation_layer']
         assert values['use_maximum'] is True
         assert values['bump_layer.map_topic'] == '/bump_map'
-        # Without a bump map an enabled layer would hold up every plan.
-        assert values['bump_layer.enabled'] is False
-        assert values['filters'] == ['keepout_filter']
-        info = found['/keepout_info_server']
-        assert values['keepout_filter.filter_info_topic'] == f'/{info["filter_info_topic"]}'
-        assert info['mask_topic'] == f'/{found["/keepout_mask_server"]["topic_name"]}'
     # The rolling window writes an unknown cell as the highest cost of all.
-    assert found['/local_costmap/local_costmap']['track_unknown_space'] is False
+    assert values['track_unknown_space'] is False
+
+
+def test_ros_itself_lays_the_bump_map_upon_the_rest():
+    """By rcl's own reading of the files: lists replaced, the rest kept, and "/**" after them."""
+    files = [str(PACKAGE / 'config' / name) for name in (
+        'nav2_params.yaml', 'nav2_bump_map.yaml')]
+    files.append(for_all_nodes({'keepout_filter.enabled': True}))
+    context = rclpy.Context()
+    rclpy.init(context=context, args=[
+        '--ros-args', *(word for file in files for word in ('--params-file', file))])
+    try:
+        node = rclpy.create_node(
+            'global_costmap', namespace='/global_costmap', context=context,
+            automatically_declare_parameters_from_overrides=True)
+        values = {name: node.get_parameter(name).value for name in (
+            'plugins', 'bump_layer.map_topic', 'static_layer.plugin', 'robot_radius',
+            'keepout_filter.enabled')}
+        node.destroy_node()
+    finally:
+        context.shutdown()
+    assert values == {
+        'plugins': ['static_layer', 'obstacle_layer', 'bump_layer', 'inflation_layer'],
+        'bump_layer.map_topic': '/bump_map',
+        'static_layer.plugin': 'nav2_costmap_2d::StaticLayer', 'robot_radius': 0.1745,
+        'keepout_filter.enabled': True}
 
 
 def test_the_behaviour_tree_calls_only_servers_that_run():
@@ -214,7 +258,9 @@ def test_the_behaviour_tree_calls_only_servers_that_run():
     tree = root.find('BehaviorTree')
     assert root.get('main_tree_to_execute') == tree.get('ID')
     called = set()
+    children = {'RecoveryNode': 2, 'RateController': 1}
     for node in list(tree.iter())[1:]:
+        assert len(node) == children.get(node.tag, len(node)), node.get('name')
         facts = MORE['tree_nodes'][node.tag]
         assert set(node.attrib) - {'name'} <= set(facts['ports']), node.tag
         called |= {facts['action']} if 'action' in facts else set()

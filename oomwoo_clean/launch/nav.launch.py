@@ -80,9 +80,11 @@ def _nav2(value, map_file):
     tree = find_file(
         'behavior_tree', 'navigate_contact_tolerant.xml', 'oomwoo_bringup', 'behavior_trees',
         '.xml')
-    costmaps = scene.for_all_nodes({
-        **sim_time, 'bump_layer.enabled': is_true('bump_map', value['bump_map']),
-        'keepout_filter.enabled': bool(value['keepout_mask'])})
+    files = [params]
+    if is_true('bump_map', value['bump_map']):
+        files += scene.parameter_file('bump_map', 'nav2_bump_map.yaml', value['namespace'])[:1]
+    costmaps = scene.for_all_nodes(
+        {**sim_time, 'keepout_filter.enabled': bool(value['keepout_mask'])})
     servers = [
         ('nav2_map_server', 'map_server', 'map_server', {'yaml_filename': map_file}, []),
         ('nav2_controller', 'controller_server', 'controller_server', costmaps, TO_SMOOTHER),
@@ -101,7 +103,7 @@ def _nav2(value, map_file):
     return [
         *(LogInfo(msg=note) for note in notes),
         *(scene.others(
-            package, executable, value, [params, sim_time, own], name=name,
+            package, executable, value, [*files, sim_time, own], name=name,
             remap=remappings)
           for package, executable, name, own, remappings in servers),
         scene.lifecycle_manager('navigation', [name for _, _, name, *_ in servers], value),
