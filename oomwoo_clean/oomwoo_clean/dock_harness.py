@@ -184,7 +184,8 @@ def main(argv=None):
     summary, missed = summarise(results), []
     for kind, row in summary.items():
         missed += misses(kind, row, [r for r in results if r['kind'] == kind], options.mode)
-        print(f'{kind}: docked {row["docked"]} of {row["trials"]}; worst arrival '
+        print(f'{kind}: {row["trials"] - row["failed"]} of {row["trials"]} as they should be, '
+              f'docked {row["docked"]}; worst arrival '
               f'{row["worst_lateral_mm"]:.1f} mm, {row["worst_yaw_deg"]:.2f} deg; median '
               f'{row["median_s"]:.1f} s, longest {row["longest_s"]:.1f} s; dock touched '
               f'{row["touched_dock"]} times; {row["regroups"]} regroups')

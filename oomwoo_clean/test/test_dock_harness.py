@@ -77,7 +77,7 @@ def test_one_start_from_the_command_line_with_all_that_it_writes(tmp_path, capsy
         '--start', '-1.9', '-0.45', '0.2', '--seed', '5', '--json', str(out),
         '--picture', str(picture)])
     printed = capsys.readouterr().out
-    assert status == 0 and 'start: docked 1 of 1' in printed
+    assert status == 0 and 'start: 1 of 1 as they should be, docked 1;' in printed
     report = json.loads(out.read_text())
     trial, = report['trials']
     assert {'start', 'docked', 'lateral_mm', 'yaw_deg', 'touched_dock', 'attempts',
