@@ -51,13 +51,18 @@ class Ears:
                 return True
         return False
 
-    def mean_at(self, pose):
-        """Return the mean (left, right) of a while at a pose."""
-        self.spin(0.5, pose=pose)
+    def reads(self, pose, holds):
+        """Tell whether ``holds(left, right)`` of the last eight readings' means comes to hold."""
+        def settled():
+            last = [heard[-8:] for heard in self.light.values()]
+            return min(map(len, last)) == 8 and holds(*np.mean(last, axis=1))
+        self.forget()
+        return self.spin(20.0, settled, pose)
+
+    def forget(self):
+        """Forget all readings."""
         for heard in self.light.values():
             heard.clear()
-        assert self.spin(20.0, lambda: len(self.light['right']) > 9, pose)
-        return np.mean(self.light['left']), np.mean(self.light['right'])
 
 
 @pytest.fixture(scope='module', autouse=True)
@@ -103,24 +108,23 @@ def test_a_robot_in_its_dock_charges_and_reads_the_beacon(ears):
 def test_beside_gazebo_the_readings_follow_the_true_pose(ears):
     process = start_node('ir_beacon_sim_node', 'world:=kitchen_dining')
     try:
-        for heard in ears.light.values():
-            heard.clear()
+        ears.spin(0.5)
+        ears.forget()
         assert not ears.spin(1.0, lambda: ears.light['left']), 'nothing without a pose'
         ahead = compose(DOCK, (0.6, 0.0, 0.0))
-        assert min(ears.mean_at(ahead)) > 0.15
-        assert max(ears.mean_at(compose(DOCK, (0.6, 0.0, math.pi)))) < 0.03
-        left, right = ears.mean_at(compose(DOCK, (0.6, 0.0, 0.25)))
-        assert left > 1.5 * right > 0.0
+        assert ears.reads(ahead, lambda left, right: min(left, right) > 0.15)
+        assert ears.reads(compose(DOCK, (0.6, 0.0, math.pi)),
+                          lambda left, right: max(left, right) < 0.03)
+        assert ears.reads(compose(DOCK, (0.6, 0.0, 0.25)),
+                          lambda left, right: left > 1.5 * right > 0.03)
         leg, = [leg for leg in KITCHEN.cylinders if leg.name == 'table_leg_1']
         emitter = compose(DOCK, (-0.33, 0.0, 0.0))[:2]
         away = np.array(leg.center) - emitter
         behind = np.array(leg.center) + 0.6 * away / np.hypot(*away)
-        assert max(ears.mean_at((*behind, math.atan2(away[1], away[0])))) < 0.03
-        for heard in ears.light.values():
-            heard.clear()
-        ears.spin(1.5, pose=(math.nan, 0.0, 0.0))
-        for heard in ears.light.values():
-            heard.clear()
+        assert ears.reads((*behind, math.atan2(away[1], away[0])),
+                          lambda left, right: max(left, right) < 0.03)
+        ears.spin(2.0, pose=(math.nan, 0.0, 0.0))
+        ears.forget()
         assert not ears.spin(1.0, lambda: ears.light['left']), 'stale'
     finally:
         end(process)
