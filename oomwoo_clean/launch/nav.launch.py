@@ -15,7 +15,7 @@ ARGUMENTS = (
     ('y_pose', '', 'start in the map [m]'),
     ('yaw', '', 'start heading in the map [rad]'),
     (
-        'map', 'contour_torture.yaml',
+        'map', 'living_room.yaml',
         'map file, or the name of one that oomwoo_sim_support carries'),
     ('use_sim_time', 'true', 'take the time from /clock'),
     ('nav', 'auto', 'auto, embedded or nav2'),
