@@ -21,7 +21,7 @@ setup(
     data_files=[
         ('share/ament_index/resource_index/packages', [f'resource/{PACKAGE}']),
         (f'share/{PACKAGE}', ['package.xml']),
-        *data('behavior_trees', 'config', 'foxglove', 'launch', 'rviz', 'urdf'),
+        *data('behavior_trees', 'config', 'foxglove', 'launch', 'robot', 'rviz', 'urdf'),
     ],
     install_requires=['setuptools'],
     extras_require={'test': ['pytest']},
