@@ -109,7 +109,7 @@ def running(tmp_path_factory):
                 (t.child_frame_id, t.header.frame_id) for t in msg.transforms), qos)
         until, seen, settled = time.monotonic() + 150.0, None, 0
         while time.monotonic() < until and settled < 10:
-            # Many at a time: the simulator's transforms come ten times as often as the localizer's.
+            # Many at a time: of ten transforms, nine are the simulator's.
             for _ in range(60):
                 rclpy.spin_once(node, timeout_sec=0.005)
             for process in processes:
