@@ -32,6 +32,7 @@ from oomwoo_clean.dock_goals import (
     PREPARE,
     SUCCEEDED,
 )
+from oomwoo_clean.dock_others import OtherDrivers
 from oomwoo_clean.dock_staging import StagingNavigator
 from oomwoo_localization.dock import DockShape
 from oomwoo_localization.frames import compose, inverse
@@ -140,6 +141,7 @@ class DockDriveNode(SuiteNode):
                 Float32, f'dock_ir/{side}', lambda msg, side=side: self._on_light(side, msg.data),
                 10)
         self.create_subscription(BatteryState, 'battery_state', self._on_battery, 10)
+        self._others = OtherDrivers(self)
         self._staging = StagingNavigator(self)
         self._goals = DockGoals(self, self._cancel)
         # Of wall time, so that a clock that never comes is noticed.
@@ -251,7 +253,7 @@ class DockDriveNode(SuiteNode):
 
     def _prepare(self, job):
         """Check a goal, find its dock's place, and begin to drive or to navigate."""
-        problem = job.problem(self.settings)
+        problem = job.problem(self.settings) or self._others.problem()
         if problem is not None:
             self._end(FAILED, *problem)
             return

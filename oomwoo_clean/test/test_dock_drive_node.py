@@ -21,7 +21,7 @@ from rclpy.action import ActionClient, ActionServer, CancelResponse
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
 from rclpy.task import Future
-from std_msgs.msg import String
+from std_msgs.msg import Bool, String
 
 HERE = Path(__file__).parents[1]
 DOCK = (-2.11, -0.5, 0.0)
@@ -144,6 +144,18 @@ def test_a_goal_that_cannot_be_served_is_told_why(bench, goal, code, words):
     status, result = bench.result(bench.send(bench.dock, goal))
     assert status == ABORTED and not result.success and result.error_code == code
     assert words in result.error_msg
+
+
+def test_while_another_behaviour_drives_no_docking_begins(bench):
+    cleaning = bench.node.create_publisher(Bool, 'cleaning_active', LATCHED_QOS)
+    cleaning.publish(Bool(data=True))
+    time.sleep(1.0)                         # for the node to hear of it
+    status, result = bench.result(bench.send(bench.dock, DockRobot.Goal()))
+    assert status == ABORTED and result.error_code == DockRobot.Result.UNKNOWN
+    assert 'the robot is cleaning' in result.error_msg
+    # Gone without a word, it is no reason any more: the next goals of this module are served.
+    bench.node.destroy_publisher(cleaning)
+    time.sleep(1.0)
 
 
 def test_undocking_in_the_open_is_refused(bench):

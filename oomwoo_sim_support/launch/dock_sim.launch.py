@@ -38,12 +38,14 @@ def _start(context):
     if not beacon and value['mode'] != 'lidar':
         raise LaunchError(f'mode:={value["mode"]}: is neither beacon nor lidar')
     config = find_file('params_file', 'dock', 'oomwoo_clean', 'config', '.yaml')
+    remappings = [('/tf', 'tf'), ('/tf_static', 'tf_static')] if value['namespace'] else []
     more = [value['params_file']] if value['params_file'] else []
 
     def node(package, executable, parameters):
         return Node(
             package=package, executable=executable, name=executable, output='screen',
-            namespace=value['namespace'], parameters=[config, common, parameters, *more])
+            namespace=value['namespace'], parameters=[config, common, parameters, *more],
+            remappings=remappings)
 
     drive = node('oomwoo_clean', 'dock_drive', {
         'mode': value['mode'], 'dock_on_start': True, 'exit_when_done': True})
