@@ -63,6 +63,8 @@ STARTS = {
     'localization_recovery': (RECOVERY,) * 2,
     'reloc_eval': ({'reloc_eval', 'global_relocalizer'},) * 2,
     'spawn_obstacle': ({'spawn_obstacle'},) * 2,
+    'robot_description': (set(), {'robot_state_publisher'}),
+    'dock_sim': ({'dock_detector', 'dock_drive'},) * 2,
     'physical': (set(), {
         'robot_state_publisher', 'micro_ros_agent', 'twist_mux', 'command_guard', 'lidar_driver',
         'ekf_filter_node', 'analyzers'}),
