@@ -7,8 +7,8 @@ Measure what each node costs while the robot cleans edges at real time.
 Starts the edge-cleaning graph with the embedded simulator at a real-time factor of 1, waits until
 the robot follows an edge, and adds up the CPU time of every process over some seconds of robot
 time. Other work on the machine makes CPU times longer. The simulated clock, which a robot does not
-have, goes no faster than odometry, 20 times a second. The exit status is non-zero when the nodes of
-the robot (all but the simulator) take more than ``--bound`` of a core.
+have, goes no faster than odometry, 20 times a second. The exit status is non-zero when the nodes
+of the robot (all but the simulator) take more than ``--bound`` of a core.
 """
 
 import argparse
