@@ -9,7 +9,7 @@ _STALLED_S = 1.5              # commanded to move for this long without moving: 
 _STALLED_M, _STALLED_RAD = 0.01, math.radians(3.0)
 _CHECK_TURN_RAD = math.radians(40.0)
 _VIEW_M = 3.0                 # what is farther away counts as this far
-_FAR_WORSE = 3.0
+_FAR_WORSE, _ALIKE_M = 3.0, 0.03
 
 
 class DriveWatch:
@@ -90,6 +90,6 @@ def view_rotation(before, after, expected):
     index = (np.arange(count)[:, None] + np.arange(count)[None, :]) % count
     cost = np.abs(b[None, :] - a[index]).mean(axis=1)
     best = int(np.argmin(cost))
-    if cost[round(expected / step) % count] < _FAR_WORSE * cost[best]:
+    if cost[round(expected / step) % count] < max(_FAR_WORSE * cost[best], _ALIKE_M):
         return expected
     return wrap_angle(best * step)
