@@ -76,6 +76,7 @@ class Pilot:
         self.use_beacon = True
         self.sight = None                   # what the receivers make of the beacon now
         self.beacon_seen = False            # ever, in this docking
+        self.lights = []                    # (place, bearing) in odom of lights that were no dock
 
     # -- senses -----------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from oomwoo_localization.settings import setting
 
 _FULL_TURN_RAD = math.tau + math.radians(15.0)
 _GLINT_RAD = math.radians(20.0)     # a light from here that was no dock is not looked at again
-_STILL_RADPS = 0.05
+_HERE_M = 0.15
 _OPEN_M = 0.7                       # more room than this makes a vantage point no better
 _APART_M = 1.5                      # nor more distance from those before
 
@@ -28,9 +28,9 @@ class SearchSettings(MotionSettings):
         1.3, 'turning in search of the beacon', 'rad/s', 0.2, 2.0)
     looks: int = setting(8, 'scans in which the dock is looked for at a time', '', 2, 100)
     vantage_points: int = setting(
-        4, 'places to drive to when the dock is seen from nowhere before', '', 0, 20)
+        8, 'places to drive to when the dock is seen from nowhere before', '', 0, 20)
     vantage_way_m: float = setting(2.0, 'longest way to the next of them', 'm', 0.3, 6.0)
-    search_s: float = setting(90.0, 'time after which the search ends', 's', 5.0, 600.0)
+    search_s: float = setting(100.0, 'time after which the search ends', 's', 5.0, 600.0)
 
 
 def find_dock(pilot):
@@ -49,7 +49,9 @@ def find_dock(pilot):
     for _ in range(settings.vantage_points):
         if pilot.time_s > until_s:
             break
-        goal = next_vantage_point(pilot, visited)
+        goal = _towards_light(pilot)
+        if goal is None:
+            goal = next_vantage_point(pilot, visited)
         if goal is None:
             break
         yield from _go(pilot, goal)
@@ -102,6 +104,7 @@ def _turn_until_seen(pilot):
                     return True
                 watch = TurnWatch(pilot)
                 refused.append(bearing)
+                pilot.lights.append((pilot.odom[:2].copy(), bearing))
         watch.check(pilot.settings.search_turn_speed)
         yield 0.0, direction * pilot.settings.search_turn_speed
         turned += wrap_angle(pilot.odom[2] - before)
@@ -121,6 +124,25 @@ def _nearer_way_round(pilot):
         return 1.0
     # A light to the left of straight back comes behind the robot when it turns right.
     return math.copysign(1.0, wrap_angle(bearing - math.pi))
+
+
+def _towards_light(pilot):
+    """
+    Return the (2,) point nearer to a light that was seen from here and is no dock yet, or None.
+
+    The dock may be too far away for the LiDAR, or half hidden.
+    """
+    for seen_from, bearing in pilot.lights:
+        if math.dist(seen_from, pilot.odom[:2]) > _HERE_M:
+            continue
+        distance, _ = pilot.floor.reachable(pilot.odom[:2])
+        ray = np.array([math.cos(bearing), math.sin(bearing)])
+        line = pilot.odom[:2] + np.arange(0.4, 2.01, 0.1)[:, None] * ray
+        there = pilot.floor.grid.lookup(distance, line, np.inf)
+        good = np.flatnonzero(there < pilot.settings.vantage_way_m)
+        if len(good):
+            return line[good[-1]]
+    return None
 
 
 def _try_hint(pilot):
