@@ -186,3 +186,23 @@ def test_the_workflow_builds_both_architectures_and_tests_inside():
     commands = '\n'.join(runs)
     assert 'oomwoo:jazzy make test' in commands
     assert '--file docker/compose.yaml up' in commands
+
+
+PUBLISHED = [
+    'docker run -d --name oomwoo IMAGE sleep infinity', 'docker exec -it oomwoo bash',
+    'docker run --name NAME -it --rm -v c:\\maps:/root/maps -p 8888:8888/udp -p 5555:5555/udp '
+    '-e DISPLAY=host.docker.internal:0.0 -e LIBGL_ALWAYS_INDIRECT=0 '
+    '--add-host=host.docker.internal:host-gateway IMAGE',
+    'docker run --name NAME -it --rm -v ~/maps:/root/maps -p 8888:8888/udp -p 5555:5555/udp '
+    '-e DISPLAY=$DISPLAY -v /tmp/.X11-unix:/tmp/.X11-unix --network host IMAGE']
+
+
+@pytest.mark.parametrize('command', PUBLISHED, ids=range(len(PUBLISHED)))
+def test_the_published_commands_are_in_the_readme_with_this_image(command):
+    page = (DOCKER / 'README.md').read_text(encoding='utf-8').replace('\\\n', '')
+    written = [re.sub(r'\s+', ' ', line) for line in page.splitlines()]
+    wanted = command.replace('IMAGE', 'oomwoo:jazzy').replace('NAME', 'oomwoo')
+    assert any(line.strip() == wanted or line.startswith(f'{wanted} #') for line in written)
+    # Whose folder it is that they mount maps at.
+    runs = ' '.join(rest for word, rest in instructions() if word == 'RUN')
+    assert '/root/maps /home/oomwoo/maps' in runs
