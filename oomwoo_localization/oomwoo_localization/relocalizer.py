@@ -318,10 +318,9 @@ class Relocalizer:
             )
         twins = [twin for twin in elsewhere.leaves if twin.score > least]
         sure = best.score >= settings.sure_score and len(twins) < MOST_TWINS
-        if not twins or sure and all(
-            self._forgiven(evidence, twin) <= best.explained * (1.0 - best.needed)
-            for twin in twins
-        ):
+        # Even then it has to stay behind by half of what elsewhere asks for more.
+        most = best.explained * (1.0 - best.needed - 0.5 * settings.twin_margin)
+        if not twins or sure and all(self._forgiven(evidence, twin) <= most for twin in twins):
             return answer
         share = self._share(evidence, twins[0].score)
         lead = 1.0 - share / best.explained
