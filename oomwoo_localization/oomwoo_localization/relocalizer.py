@@ -29,6 +29,7 @@ from oomwoo_localization.relocalization import (
 from oomwoo_localization.scan_evidence import evidence_of
 from oomwoo_localization.settings import check_settings
 
+FORGIVEN_LEAD = 0.03  # more than the lead that is needed, over a twin that is forgiven its lost
 FULL_MARGIN = 1.5  # times the margin that is needed: confidence 1
 # What speaks against a pose because it could be had elsewhere, too: the rival is told first.
 SAME_ELSEWHERE = 'free_direction', 'two_walls'
@@ -318,8 +319,7 @@ class Relocalizer:
             )
         twins = [twin for twin in elsewhere.leaves if twin.score > least]
         sure = best.score >= settings.sure_score and len(twins) < MOST_TWINS
-        # Even then it has to stay behind by half of what elsewhere asks for more.
-        most = best.explained * (1.0 - best.needed - 0.5 * settings.twin_margin)
+        most = best.explained * (1.0 - best.needed - FORGIVEN_LEAD)
         if not twins or sure and all(self._forgiven(evidence, twin) <= most for twin in twins):
             return answer
         share = self._share(evidence, twins[0].score)
