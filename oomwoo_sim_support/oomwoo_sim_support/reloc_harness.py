@@ -96,13 +96,20 @@ def adversarial_trial(kind_and_seed):
     more = result(
         trial.kind, answer, trial.truth, seed=trial.seed, solvable=solvable(trial, relocalizer)
     )
-    if (
-        more['outcome'] == 'wrong'
-        and trial.truth is None
-        and looks_alike(trial, answer.pose) >= TWIN_SHARE
-    ):
+    if more['outcome'] == 'wrong' and is_twin(trial, answer.pose):
         more['outcome'] = 'twin'
     return more
+
+
+def is_twin(trial, pose):
+    """
+    Return whether the world as it is now looks like the map at a pose where the robot is not.
+
+    And not like the map at the place where it is, if the map has that at all: what was built or
+    taken away has made one place look like another, and no scan without errors would tell.
+    """
+    here = 0.0 if trial.truth is None else looks_alike(trial, trial.truth)
+    return looks_alike(trial, pose) >= TWIN_SHARE > here
 
 
 def solvable(trial, relocalizer):

@@ -20,6 +20,7 @@ from oomwoo_sim_support.reloc_harness import (
     carmen_trials,
     grid_spots,
     grid_trials,
+    is_twin,
     looks_alike,
     main,
     missed,
@@ -104,6 +105,15 @@ def test_a_twin_is_a_place_that_looks_the_same():
     trial = make_trial('clean', 3)
     assert looks_alike(trial, trial.truth) > 0.99
     assert looks_alike(trial, compose(trial.truth, (0.5, 0.3, 0.4))) < 0.5
+
+
+def test_a_wrong_pose_is_a_twin_only_where_the_world_has_changed_into_one():
+    """A corridor with something across it: its end, to all that can be seen; not so its middle."""
+    trial = make_trial('corridor', 1000203)
+    end, middle = (9.345, -0.446, 1.345), (6.0, -0.446, 1.345)
+    assert is_twin(trial, end) and not is_twin(trial, middle)
+    assert not is_twin(replace(trial, truth=np.array(end)), end), 'here the truth looks as well'
+    assert adversarial_trial(('corridor', 1000203))['outcome'] == 'twin'
 
 
 @pytest.mark.parametrize('kind', list(KINDS))
