@@ -5,8 +5,8 @@ Run every test: each package's with ``colcon test``, and those of the tools; end
     python tools/test.py [PACKAGE ...] [--tools] [--pytest-args ...]
 
 With names, only those packages; with ``--tools``, the tools' own tests. Two lanes run side by
-side: tests that start processes which talk over DDS, and, with lower priority, those that only
-compute. ``--lanes 1`` runs one after the other.
+side: tests that start processes which talk over DDS, two packages at a time, and, with lower
+priority, those that only compute. ``--lanes 1`` runs one after the other.
 """
 
 import argparse
@@ -35,10 +35,11 @@ class Lane:
     marked: str
     results: Path
     nice: int
+    jobs: int
 
 
-# Processes that talk must not wait for those that compute.
-LANES = Lane('graph', 'graph', BUILD / 'graph', 0), Lane('plain', 'not graph', BUILD, 10)
+# Processes that talk wait for each other most of the time, and must not wait for what computes.
+LANES = Lane('graph', 'graph', BUILD / 'graph', 0, 2), Lane('plain', 'not graph', BUILD, 10, 1)
 
 
 class Run:
@@ -91,7 +92,7 @@ class Run:
         return summary
 
     def test_lane(self, lane):
-        """Test one package after another; return the ``Summary``."""
+        """Test the packages, those with the most tests first; return the ``Summary``."""
         (LOG / 'test' / lane.name).mkdir(parents=True, exist_ok=True)
         lane.results.mkdir(parents=True, exist_ok=True)
         for stale in result_files(lane.results):
@@ -99,7 +100,9 @@ class Run:
         # What is no Python package has one lane: CTest knows no marks.
         names = [name for name in self.names if lane is LANES[-1] or name == TOOLS
                  or (packages()[name] / 'setup.py').exists()]
-        return sum((self.test(name, lane) for name in names), Summary())
+        names.sort(key=lambda name: -len(list((ROOT / name).glob('test/test_*.py'))))
+        with ThreadPoolExecutor(lane.jobs if self.lanes > 1 else 1) as pool:
+            return sum(pool.map(lambda name: self.test(name, lane), names), Summary())
 
     def run(self):
         """Test everything; return the ``Summary``."""
