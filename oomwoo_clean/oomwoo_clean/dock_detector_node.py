@@ -11,7 +11,7 @@ from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
 import numpy as np
 from oomwoo_clean.dock_beacon import beacon_sight, SightSettings
 from oomwoo_clean.dock_detector import DetectorSettings, DockDetector, DockTracker
-from oomwoo_localization.dock import DockShape
+from oomwoo_clean.dock_settings import DockShapeSettings
 from oomwoo_localization.frames import compose, inverse
 from oomwoo_localization.robot import load_robot
 from oomwoo_localization.ros_support import (
@@ -32,7 +32,7 @@ _X_Y_YAW = (0, 1, 5)
 
 
 @dataclass(frozen=True)
-class NodeSettings(DetectorSettings, SightSettings):
+class NodeSettings(DetectorSettings, SightSettings, DockShapeSettings):
     """Settings of the detector, of the beacon's bearing, of the dock's shape and of the node."""
 
     use_beacon: bool = setting(True, 'let the infrared receivers say which thing is the dock')
@@ -40,14 +40,6 @@ class NodeSettings(DetectorSettings, SightSettings):
         0.5, 'readings of the receivers older than this say nothing', 's', 0.05, 5.0)
     hint_kept_s: float = setting(
         600.0, 'a hint on ~/hint holds for this long', 's', 0.1, 1e6)
-    dock_width: float = setting(
-        DockShape.width, 'inside width of the bay', 'm', 0.1, 2.0, live=False)
-    dock_depth: float = setting(
-        DockShape.depth, 'inside depth of the bay', 'm', 0.05, 2.0, live=False)
-    dock_panel: float = setting(
-        DockShape.panel, 'thickness of the side panels', 'm', 0.001, 0.5, live=False)
-    dock_back: float = setting(
-        DockShape.back, 'thickness of the back', 'm', 0.001, 0.5, live=False)
     base_frame: str = setting('base_footprint', 'frame of the body centre', live=False)
     odom_frame: str = setting('odom', 'frame that the dock is tracked in', live=False)
     robot_file: str = setting('', 'robot file; empty: the packaged one', live=False)
@@ -61,8 +53,7 @@ class DockDetectorNode(SuiteNode):
         super().__init__('dock_detector', NodeSettings, **kwargs)
         settings = self.settings
         self._robot = load_robot(settings.robot_file or None)
-        self._shape = DockShape(settings.dock_width, settings.dock_depth, settings.dock_panel,
-                                settings.dock_back)
+        self._shape = settings.dock_shape
         self._frames = FrameTree(self)
         self._readings = {'left': (0.0, -math.inf), 'right': (0.0, -math.inf)}
         self._hint = None                   # pose in odom, sigma_m, sigma_rad, when it came

@@ -33,8 +33,8 @@ from oomwoo_clean.dock_goals import (
     SUCCEEDED,
 )
 from oomwoo_clean.dock_others import OtherDrivers
+from oomwoo_clean.dock_settings import DockShapeSettings
 from oomwoo_clean.dock_staging import StagingNavigator
-from oomwoo_localization.dock import DockShape
 from oomwoo_localization.frames import compose, inverse
 from oomwoo_localization.robot import load_robot
 from oomwoo_localization.ros_support import (
@@ -71,7 +71,7 @@ _CODES = {
 
 
 @dataclass(frozen=True)
-class NodeSettings(DriveSettings, DetectorSettings, SightSettings):
+class NodeSettings(DriveSettings, DetectorSettings, SightSettings, DockShapeSettings):
     """Settings of the drive, the detector, the beacon's bearing, the dock and the node."""
 
     mode: str = setting(
@@ -89,14 +89,6 @@ class NodeSettings(DriveSettings, DetectorSettings, SightSettings):
     dock_x: float = setting(0.0, 'middle of the mouth', 'm', live=False)
     dock_y: float = setting(0.0, 'middle of the mouth', 'm', live=False)
     dock_yaw: float = setting(0.0, 'direction out of the bay', 'rad', live=False)
-    dock_width: float = setting(
-        DockShape.width, 'inside width of the bay', 'm', 0.1, 2.0, live=False)
-    dock_depth: float = setting(
-        DockShape.depth, 'inside depth of the bay', 'm', 0.05, 2.0, live=False)
-    dock_panel: float = setting(
-        DockShape.panel, 'thickness of the side panels', 'm', 0.001, 0.5, live=False)
-    dock_back: float = setting(
-        DockShape.back, 'thickness of the back', 'm', 0.001, 0.5, live=False)
     navigate_beyond_m: float = setting(
         2.5, 'a known dock farther than this is driven to with navigate_to_pose', 'm', 0.5, 100.0)
     frame_patience_s: float = setting(
@@ -120,8 +112,7 @@ class DockDriveNode(SuiteNode):
         settings = self.settings
         self.done, self.exit_status = False, 0
         self._robot = load_robot(settings.robot_file or None)
-        self._shape = DockShape(
-            settings.dock_width, settings.dock_depth, settings.dock_panel, settings.dock_back)
+        self._shape = settings.dock_shape
         self._build_drive()
         self._frames = FrameTree(self)
         self._pressed = {'left': False, 'right': False}
