@@ -22,19 +22,19 @@ from oomwoo_clean.dock_drive import (
     FAILED,
     MODES,
 )
-from oomwoo_clean.dock_goals import (
+from oomwoo_clean.dock_ros_support import (
     ABORTED,
     CANCELED,
     DockGoals,
     DRIVE,
     FEEDBACK,
     NAVIGATE,
+    OtherDrivers,
     PREPARE,
+    StagingNavigator,
     SUCCEEDED,
 )
-from oomwoo_clean.dock_others import OtherDrivers
 from oomwoo_clean.dock_settings import DockShapeSettings
-from oomwoo_clean.dock_staging import StagingNavigator
 from oomwoo_localization.frames import compose, inverse
 from oomwoo_localization.robot import load_robot
 from oomwoo_localization.ros_support import (

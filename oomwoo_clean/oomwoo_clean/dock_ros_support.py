@@ -1,11 +1,15 @@
-"""The goals of the docking node: Nav2's two docking actions, one goal at a time."""
+"""The docking node's ties to others: Nav2's docking actions, the navigator, who else drives."""
+import math
+
 from action_msgs.msg import GoalStatus
-from nav2_msgs.action import DockRobot, UndockRobot
+from nav2_msgs.action import DockRobot, NavigateToPose, UndockRobot
 import numpy as np
-from oomwoo_localization.ros_support import pose_from_msg
-from rclpy.action import ActionServer, CancelResponse
+from oomwoo_localization.frames import compose
+from oomwoo_localization.ros_support import LATCHED_QOS, pose_from_msg, pose_to_msg
+from rclpy.action import ActionClient, ActionServer, CancelResponse
 from rclpy.duration import Duration
 from rclpy.task import Future
+from std_msgs.msg import Bool, String
 
 SUCCEEDED, ABORTED, CANCELED = (
     GoalStatus.STATUS_SUCCEEDED, GoalStatus.STATUS_ABORTED, GoalStatus.STATUS_CANCELED)
@@ -14,6 +18,7 @@ FEEDBACK = {
     'SEARCH': DockRobot.Feedback.INITIAL_PERCEPTION,
     'GOTO': DockRobot.Feedback.NAV_TO_STAGING_POSE, 'TURN': DockRobot.Feedback.CONTROLLING,
     'BACK': DockRobot.Feedback.CONTROLLING, 'REGROUP': DockRobot.Feedback.RETRY}
+_SILENT_S = 2.0               # a follower that is there says its state twice a second
 
 
 class Job:
@@ -155,3 +160,93 @@ class DockGoals:
         feedback = DockRobot.Feedback(state=state, num_retries=retries)
         feedback.docking_time = Duration(seconds=max(0.0, now_s - job.began_s)).to_msg()
         job.handle.publish_feedback(feedback)
+
+
+class StagingNavigator:
+    """
+    One goal of ``navigate_to_pose`` at a time.
+
+    ``ended`` tells that no goal is under way any more, ``failed`` why it was not reached, ''
+    otherwise.
+    """
+
+    def __init__(self, node):
+        """Be a client of ``navigate_to_pose``."""
+        self._node = node
+        self._client = ActionClient(node, NavigateToPose, 'navigate_to_pose')
+        self._handle, self._asked = None, 0
+        self.ended, self.failed, self._cancelling = True, '', False
+
+    def go(self, frame, dock, out_m):
+        """
+        Ask to be brought ``out_m`` before the mouth of a dock, with the back to it.
+
+        ``dock`` (3,) is its pose in ``frame``. Returns False when there is no navigator.
+        """
+        if not self._client.server_is_ready():
+            return False
+        goal = NavigateToPose.Goal()
+        goal.pose.header.frame_id = frame
+        goal.pose.pose = pose_to_msg(compose(dock, (out_m, 0.0, 0.0)))
+        self.ended, self.failed, self._cancelling, self._handle = False, '', False, None
+        self._asked += 1
+        number = self._asked
+        self._client.send_goal_async(goal).add_done_callback(
+            lambda future: self._answered(number, future.result()))
+        return True
+
+    def cancel(self):
+        """Ask for the end of the goal; ``ended`` tells when it came."""
+        if self.ended or self._cancelling:
+            return
+        self._cancelling = True
+        if self._handle is not None:
+            self._handle.cancel_goal_async()
+
+    def _answered(self, number, handle):
+        if number != self._asked:
+            return
+        if not handle.accepted:
+            self.ended, self.failed = True, 'the navigator refused the goal'
+            return
+        self._handle = handle
+        if self._cancelling:
+            handle.cancel_goal_async()
+        handle.get_result_async().add_done_callback(
+            lambda future: self._over(number, future.result()))
+
+    def _over(self, number, answer):
+        if number != self._asked:
+            return
+        self.ended, self._handle = True, None
+        if answer.status != GoalStatus.STATUS_SUCCEEDED:
+            code = getattr(answer.result, 'error_code', 0)
+            text = getattr(answer.result, 'error_msg', '') or f'error code {code}'
+            self.failed = f'the navigator gave up: {text}'
+
+
+class OtherDrivers:
+    """Listens to the cleaning behaviours; a docking does not begin while one of them drives."""
+
+    def __init__(self, node):
+        """Listen beside ``node``."""
+        self._node = node
+        self._cleaning, self._follower, self._heard_s = False, 'IDLE', -math.inf
+        node.create_subscription(Bool, 'cleaning_active', self._on_cleaning, LATCHED_QOS)
+        node.create_subscription(String, 'contour_follower/state', self._on_follower, LATCHED_QOS)
+
+    def problem(self):
+        """Return (reason code, message) while another behaviour drives, else None."""
+        # What a process that is gone said last is no reason to wait for ever.
+        if self._cleaning and self._node.count_publishers('cleaning_active'):
+            return 'CLEANING', 'the robot is cleaning: call clean_manager/pause or cancel first'
+        if self._follower != 'IDLE' and self._node.now_s() - self._heard_s < _SILENT_S:
+            return 'CLEANING', (f'the contour follower drives ({self._follower}): switch it off '
+                                'with contour_follower/enable first')
+        return None
+
+    def _on_cleaning(self, msg):
+        self._cleaning = msg.data
+
+    def _on_follower(self, msg):
+        self._follower, self._heard_s = msg.data, self._node.now_s()
