@@ -4,7 +4,6 @@ Follow any shape with the LiDAR: a reflex from scan to wheels, without map, loca
 :meth:`ContourFollower.step` is one pass through the numbered steps, ten times a second.
 """
 from collections import deque
-from dataclasses import dataclass
 import math
 
 import numpy as np
@@ -13,16 +12,23 @@ from oomwoo_clean.contour_estimator import (
     look_around,
     measure_surface,
     nearest_beam,
-    RIGHT,
     Surface,
+)
+from oomwoo_clean.contour_settings import (
+    ALIGN,
+    ARC,
+    FOLLOW,
+    FollowerOutput,
+    FollowerSettings,
+    HALT,
+    IDLE,
+    LOST,
 )
 from oomwoo_clean.front_guard import first_in_the_way, polar_point, seen_along
 from oomwoo_localization.frames import compose, inverse, matrix_from_xyzrpy, wrap_angle
 from oomwoo_localization.robot import load_robot
 from oomwoo_localization.scans import ScanError
-from oomwoo_localization.settings import check_settings, setting, SettingError
-
-IDLE, ALIGN, FOLLOW, ARC, LOST, HALT = 'IDLE', 'ALIGN', 'FOLLOW', 'ARC', 'LOST', 'HALT'
+from oomwoo_localization.settings import check_settings, SettingError
 
 # Speeds are kept such that what is ahead is this far away in time: three scans, one to brake.
 _LOOK_S = 0.3
@@ -31,94 +37,6 @@ _ARC_SHARE = 0.6              # of the speed, while curving towards a lost surfa
 _VANISHED_M = 0.15            # a surface that is farther away at once by this is another one
 _STRAIGHT_PER_M = 1.5         # less curvature than this is noise as far as the path goes
 _LEAST_ROOM_M = 0.01
-
-
-@dataclass(frozen=True)
-class FollowerSettings:
-    """What the contour follower can be told; every field is a parameter of its node."""
-
-    side: str = setting(
-        RIGHT, 'side on which the surface is kept', choices=(RIGHT, LEFT))
-    standoff_m: float = setting(
-        0.23, 'body centre to surface', 'm', 0.18, 0.6)
-    reach_m: float = setting(
-        1.0, 'surfaces farther away are not looked at', 'm', 0.3, 3.0)
-    sector_behind_deg: float = setting(
-        170.0, 'the surface is searched from this far behind the nose', 'deg', 90.0, 180.0)
-    sector_ahead_deg: float = setting(
-        20.0, 'to this far past the nose on the other side', 'deg', 0.0, 90.0)
-    window_m: float = setting(
-        0.15, 'surface fitted to either side of the nearest beam', 'm', 0.05, 0.5)
-    jump_m: float = setting(
-        0.10, 'a surface ends where the range jumps by more', 'm', 0.02, 0.5)
-    approach_gain: float = setting(
-        12.0, 'approach angle asked for per distance error', 'rad/m', 1.0, 40.0)
-    approach_limit_deg: float = setting(
-        40.0, 'steepest approach angle', 'deg', 5.0, 80.0)
-    turn_gain: float = setting(
-        2.5, 'turn rate per error of the approach angle', '1/s', 0.5, 6.0)
-    turn_limit: float = setting(
-        1.5, 'fastest turn', 'rad/s', 0.2, 3.0)
-    curve_share: float = setting(
-        1.0, 'share of the turn that a convex surface asks for and that is fed forward', '',
-        0.0, 1.0)
-    speed: float = setting(
-        0.15, 'along a straight surface', 'm/s', 0.02, 0.3)
-    slow_speed: float = setting(
-        0.05, 'while the approach angle is far off', 'm/s', 0.0, 0.3)
-    slow_at_deg: float = setting(
-        45.0, 'error of the approach angle from which it drives at slow_speed', 'deg', 5.0, 180.0)
-    guard_margin_m: float = setting(
-        0.03, 'gap to the body that the path along the surface must leave', 'm', 0.0, 0.2)
-    guard_ahead_m: float = setting(
-        0.06, 'way along the surface, ahead of the body, that the front guard watches', 'm',
-        0.0, 1.0)
-    stop_margin_m: float = setting(
-        0.015, 'gap to the body at which it drives no nearer to anything', 'm', 0.0, 0.2)
-    search_m: float = setting(
-        3.0, 'way straight ahead in search of a first surface', 'm', 0.0, 50.0)
-    coast_s: float = setting(
-        0.35, 'time for which a surface that vanished is believed', 's', 0.0, 2.0)
-    back_off_m: float = setting(
-        0.04, 'way back after a bump', 'm', 0.0, 0.3)
-    back_off_speed: float = setting(
-        0.08, 'speed of that', 'm/s', 0.01, 0.2)
-    fewest_beams: int = setting(
-        60, 'beams a scan must have to be driven by', '', 1, 1000)
-
-    def __post_init__(self):
-        """Check what no single field shows."""
-        if self.slow_speed > self.speed:
-            raise SettingError(f'slow_speed: {self.slow_speed} is above speed {self.speed}')
-
-
-@dataclass(frozen=True)
-class FollowerOutput:
-    """
-    What the follower wants and sees.
-
-    ``linear`` m/s and ``angular`` rad/s are the command; ``state`` one of IDLE ALIGN FOLLOW ARC
-    LOST HALT. ``distance_m`` and ``bearing_rad`` (base_footprint, left positive) lead from the
-    body centre to the followed surface, NaN while there is none. ``bumped`` stays true from a bump
-    until the follower is enabled again, ``backing_off`` while it moves back. ``blocked`` tells
-    that the front guard handed over to what is in the way; ``reason`` says why the robot stands or
-    what it looks for, for a human.
-    """
-
-    linear: float
-    angular: float
-    state: str
-    distance_m: float = math.nan
-    bearing_rad: float = math.nan
-    bumped: bool = False
-    backing_off: bool = False
-    blocked: bool = False
-    reason: str = ''
-
-    @property
-    def surface_seen(self):
-        """Tell whether distance and bearing mean anything."""
-        return math.isfinite(self.distance_m)
 
 
 class ContourFollower:
