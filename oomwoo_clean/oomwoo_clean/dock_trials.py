@@ -3,7 +3,7 @@ import math
 
 import numpy as np
 from oomwoo_clean.dock_rehearsal import DockTrial, Thing
-from oomwoo_clean.edge_rings import reachable_floor
+from oomwoo_localization.floor import reachable_floor
 from oomwoo_localization.frames import compose, inverse, transform_points
 from oomwoo_localization.robot import load_robot
 from oomwoo_sim_support.layout_map import layout_grid

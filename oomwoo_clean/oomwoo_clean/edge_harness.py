@@ -17,7 +17,7 @@ import time
 import numpy as np
 from oomwoo_clean.edge_rehearsal import AMCL_MEAN_ERROR_M, rehearse_job
 from oomwoo_clean.edge_report import draw_picture, report_dict
-from oomwoo_clean.edge_rings import reachable_floor
+from oomwoo_localization.floor import reachable_floor
 from oomwoo_localization.robot import load_robot
 from oomwoo_sim_support.layout import load_layout
 from oomwoo_sim_support.layout_map import layout_grid

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import contourpy
 import numpy as np
-from oomwoo_localization.grids import GridError
 from scipy import ndimage
 
 NONE = -1
@@ -80,40 +79,6 @@ class Rings:
 def _at(mask, index):
     """Return ``mask[index]`` with False where the index is -1."""
     return np.where(index == NONE, False, mask[index])
-
-
-def reachable_floor(grid, pose, clearance_m, search_m=0.4):
-    """
-    Return the (rows, columns) mask of cells to which the body centre can drive from ``pose``.
-
-    ``clearance_m`` is what the centre keeps from an obstacle at least. A robot that stands closer
-    than that to something, as at a wall or in its dock, starts from the nearest fit cell within
-    ``search_m``. Raises GridError when there is none.
-    """
-    passable = grid.free & (grid.obstacle_distance >= clearance_m)
-    labels, _ = ndimage.label(passable)
-    start = nearest_cell(grid, passable, pose[:2], search_m)
-    if start is None:
-        raise GridError(
-            f'map: no floor that a robot of this size can drive on within {search_m} m '
-            f'of where it stands ({pose[0]:.2f}, {pose[1]:.2f})')
-    return labels == labels[tuple(start)]
-
-
-def nearest_cell(grid, mask, point, search_m):
-    """Return the (row, column) in ``mask`` nearest to ``point`` (2,), None beyond ``search_m``."""
-    centre = grid.points_to_cells(np.array([point]))[0]
-    reach = int(np.ceil(search_m / grid.resolution)) + 1
-    low = np.maximum(np.rint(centre).astype(int) - reach, 0)
-    high = np.minimum(np.rint(centre).astype(int) + reach + 1, grid.shape)
-    if (high <= low).any():
-        return None
-    cells = np.argwhere(mask[low[0]:high[0], low[1]:high[1]]) + low
-    if len(cells) == 0:
-        return None
-    gaps = np.hypot(*(cells - centre).T) * grid.resolution
-    best = int(np.argmin(gaps))
-    return cells[best] if gaps[best] <= search_m else None
 
 
 def extract_rings(grid, reachable, standoff_m, spacing_m=0.02, side='right'):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import math
 
 import numpy as np
-from oomwoo_clean.edge_sweep import JUMP_M
+from oomwoo_localization.floor import JUMP_M
 from oomwoo_localization.settings import check_settings, setting
 
 IDLE, GOTO, FOLLOW, WAITING = 'IDLE', 'GOTO', 'FOLLOW', 'WAITING'

@@ -10,8 +10,9 @@ import hashlib
 import math
 
 import numpy as np
-from oomwoo_clean.edge_rings import extract_rings, reachable_floor
+from oomwoo_clean.edge_rings import extract_rings
 from oomwoo_clean.edge_targets import TargetChooser
+from oomwoo_localization.floor import between, disc_cells, JUMP_M, reachable_floor
 from oomwoo_localization.grids import GridError
 from oomwoo_localization.robot import load_robot
 from oomwoo_localization.settings import check_settings, setting
@@ -20,8 +21,6 @@ from scipy.spatial import cKDTree
 
 # Poses closer than this to the last one say more about the localizer's noise than about driving.
 DRIVEN_STEP_M = 0.01
-# A step longer than this between two ticks is a correction of the localizer, not driving.
-JUMP_M = 0.5
 TRACK_STEP_M = 0.02
 STATE_VERSION = 1
 
@@ -128,7 +127,7 @@ class EdgeSweep:
         self.driven_m = 0.0
         self.passed = np.zeros(grid.shape, dtype=bool)
         self._floor = _floor_of(grid, self.reachable)
-        self._disc = _disc_cells(self.robot.body.radius, grid.resolution)
+        self._disc = disc_cells(self.robot.body.radius, grid.resolution)
         self.track = []               # (x, y, following) about every TRACK_STEP_M
         self._on_track_m = 0.0
         self._last = None
@@ -154,7 +153,7 @@ class EdgeSweep:
         if self._last is None or moved > JUMP_M:
             path, step = [(x, y)], 0.0
         else:
-            path, step = _between(self._last, (x, y), self.settings.spot_spacing_m), moved
+            path, step = between(self._last, (x, y), self.settings.spot_spacing_m), moved
         if driven_m is not None:
             step = driven_m - self.driven_m
         self._last = (x, y)
@@ -297,21 +296,6 @@ def map_hash(grid):
     frame = (grid.shape, round(grid.resolution, 6), [round(v, 6) for v in grid.origin])
     digest.update(repr(frame).encode())
     return digest.hexdigest()[:16]
-
-
-def _between(start, end, spacing_m):
-    """Return the points after ``start`` up to ``end``, at most ``spacing_m`` apart."""
-    gap = math.hypot(end[0] - start[0], end[1] - start[1])
-    count = max(1, math.ceil(gap / spacing_m))
-    return [
-        (start[0] + (end[0] - start[0]) * i / count, start[1] + (end[1] - start[1]) * i / count)
-        for i in range(1, count + 1)]
-
-
-def _disc_cells(radius_m, resolution):
-    reach = int(radius_m / resolution) + 1
-    offsets = np.mgrid[-reach:reach + 1, -reach:reach + 1].reshape(2, -1).T
-    return offsets[np.hypot(*offsets.T) * resolution <= radius_m]
 
 
 def _floor_of(grid, reachable):

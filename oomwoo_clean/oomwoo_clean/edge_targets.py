@@ -10,7 +10,7 @@ cleaned on the way, which saves coming back for it.
 from dataclasses import dataclass
 
 import numpy as np
-from oomwoo_clean.edge_rings import nearest_cell
+from oomwoo_localization.floor import nearest_cell
 from oomwoo_localization.grids import floor_distances
 
 LOOK_AHEAD_M = 1.0

@@ -1,0 +1,120 @@
+"""The floor of a map: where a round body gets to from where it stands, what it has covered."""
+import math
+
+import numpy as np
+from oomwoo_localization.grids import GridError
+from scipy import ndimage
+
+# A step longer than this between two poses is a correction of the localizer, not driving.
+JUMP_M = 0.5
+
+
+def reachable_floor(grid, pose, clearance_m, search_m=0.4):
+    """
+    Return the (rows, columns) mask of cells to which the body centre can drive from ``pose``.
+
+    ``clearance_m`` is what the centre keeps from an obstacle at least. A robot that stands closer
+    than that to something, as at a wall or in its dock, starts from the nearest fit cell within
+    ``search_m``. Raises GridError when there is none.
+    """
+    passable = grid.free & (grid.obstacle_distance >= clearance_m)
+    labels, _ = ndimage.label(passable)
+    start = nearest_cell(grid, passable, pose[:2], search_m)
+    if start is None:
+        raise GridError(
+            f'map: no floor that a robot of this size can drive on within {search_m} m '
+            f'of where it stands ({pose[0]:.2f}, {pose[1]:.2f})')
+    return labels == labels[tuple(start)]
+
+
+def nearest_cell(grid, mask, point, search_m):
+    """Return the (row, column) in ``mask`` nearest to ``point`` (2,), None beyond ``search_m``."""
+    centre = grid.points_to_cells(np.array([point]))[0]
+    reach = int(np.ceil(search_m / grid.resolution)) + 1
+    low = np.maximum(np.rint(centre).astype(int) - reach, 0)
+    high = np.minimum(np.rint(centre).astype(int) + reach + 1, grid.shape)
+    if (high <= low).any():
+        return None
+    cells = np.argwhere(mask[low[0]:high[0], low[1]:high[1]]) + low
+    if len(cells) == 0:
+        return None
+    gaps = np.hypot(*(cells - centre).T) * grid.resolution
+    best = int(np.argmin(gaps))
+    return cells[best] if gaps[best] <= search_m else None
+
+
+def disc_cells(radius_m, resolution):
+    """Return the (N, 2) offsets (row, column) of the cells whose centres are within a radius."""
+    reach = int(radius_m / resolution) + 1
+    offsets = np.mgrid[-reach:reach + 1, -reach:reach + 1].reshape(2, -1).T
+    return offsets[np.hypot(*offsets.T) * resolution <= radius_m]
+
+
+def between(start, end, spacing_m):
+    """Return the points after ``start`` up to ``end``, at most ``spacing_m`` apart."""
+    gap = math.hypot(end[0] - start[0], end[1] - start[1])
+    count = max(1, math.ceil(gap / spacing_m))
+    return [
+        (start[0] + (end[0] - start[0]) * i / count, start[1] + (end[1] - start[1]) * i / count)
+        for i in range(1, count + 1)]
+
+
+class FloorCoverage:
+    """
+    How much of the floor a round body has been over.
+
+    ``reachable`` (rows, columns) is where the body's middle can be, ``floor`` what the body covers
+    from there, ``covered`` the part of it that it has been over. Raises GridError when there is no
+    floor for the body near ``pose`` (x, y, yaw).
+    """
+
+    def __init__(self, grid, pose, radius_m, margin_m=0.0):
+        """Find the floor that a body of ``radius_m`` reaches, leaving ``margin_m`` beside it."""
+        self.grid = grid
+        self.reachable = reachable_floor(grid, pose, radius_m + margin_m)
+        self._disc = disc_cells(radius_m, grid.resolution)
+        away = ndimage.distance_transform_edt(~self.reachable) * grid.resolution
+        self.floor = grid.free & (away <= radius_m)
+        self.covered = np.zeros(grid.shape, dtype=bool)
+        self.driven_m = 0.0
+        self._last = None
+
+    def observe(self, pose, counts=True):
+        """
+        Take in where the body is, (x, y, ...); what it passed since the last call is covered.
+
+        Without ``counts`` it has only moved there. A jump of more than JUMP_M covers nothing on
+        the way.
+        """
+        here = (float(pose[0]), float(pose[1]))
+        step_m = math.dist(here, self._last) if self._last is not None else math.inf
+        jumped = step_m > JUMP_M
+        if self._last is not None and step_m < self.grid.resolution / 4.0:
+            return
+        path = [here] if jumped else between(self._last, here, self.grid.resolution)
+        self._last = here
+        if counts:
+            self.driven_m += 0.0 if jumped else step_m
+            self._cover(path)
+
+    def _cover(self, path):
+        centres = np.rint(self.grid.points_to_cells(np.array(path))).astype(int)
+        cells = (self._disc + centres[:, None]).reshape(-1, 2)
+        cells = cells[((cells >= 0) & (cells < self.grid.shape)).all(axis=1)]
+        self.covered[cells[:, 0], cells[:, 1]] = True
+        self.covered &= self.floor
+
+    @property
+    def floor_m2(self):
+        """Return the area of the floor that can be covered."""
+        return float(self.floor.sum()) * self.grid.resolution ** 2
+
+    @property
+    def covered_m2(self):
+        """Return the area that has been covered."""
+        return float(self.covered.sum()) * self.grid.resolution ** 2
+
+    @property
+    def ratio(self):
+        """Return the covered share of the floor, 0..1."""
+        return float(self.covered.sum()) / max(1, int(self.floor.sum()))
