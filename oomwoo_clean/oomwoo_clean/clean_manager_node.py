@@ -10,19 +10,10 @@ import time
 
 from nav_msgs.msg import OccupancyGrid
 from oomwoo_clean.edge_report import draw_picture, report_dict, write_report
-from oomwoo_clean.edge_run import (
-    CANCELLED,
-    DONE,
-    EdgeRun,
-    IDLE,
-    Inputs,
-    PAUSED,
-    RUNNING,
-    RunSettings,
-    WAITING,
-)
+from oomwoo_clean.edge_run import EdgeRun, Inputs, RUNNING, RunSettings
 from oomwoo_clean.edge_store import JobStore, StoreError
 from oomwoo_clean.edge_sweep import EdgeSettings, EdgeSweep, map_hash
+from oomwoo_clean.job_run import CANCELLED, DONE, IDLE, PAUSED, WAITING
 from oomwoo_clean.manager_ros_support import EdgeMarkers, FollowerLine, NavigatorLine
 from oomwoo_localization.grids import GridError
 from oomwoo_localization.ros_support import (

@@ -5,8 +5,9 @@ import time
 
 import numpy as np
 from oomwoo_clean.contour_follower import ContourFollower, FollowerSettings
-from oomwoo_clean.edge_run import EdgeRun, Inputs, NavReport, RunSettings
+from oomwoo_clean.edge_run import EdgeRun, Inputs, RunSettings
 from oomwoo_clean.edge_sweep import EdgeSettings, EdgeSweep
+from oomwoo_clean.job_run import NavReport
 from oomwoo_localization.frames import wrap_angle
 from oomwoo_localization.scans import scan_points
 from oomwoo_sim_support.embedded_navigator import Navigator, PlanError

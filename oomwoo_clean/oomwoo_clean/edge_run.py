@@ -10,14 +10,23 @@ from dataclasses import dataclass
 import math
 
 import numpy as np
+from oomwoo_clean.job_run import (
+    DONE,
+    ENDED,
+    GOTO,
+    IDLE,
+    JobRun,
+    NavReport,
+    PAUSED,
+    PLAN,
+    STUCK,
+    WAITING,
+)
 from oomwoo_localization.floor import JUMP_M
 from oomwoo_localization.settings import check_settings, setting
 
-IDLE, GOTO, FOLLOW, WAITING = 'IDLE', 'GOTO', 'FOLLOW', 'WAITING'
-PAUSED, DONE, STUCK, CANCELLED = 'PAUSED', 'DONE', 'STUCK', 'CANCELLED'
-PLAN = 'PLAN'
+FOLLOW = 'FOLLOW'
 RUNNING = (PLAN, GOTO, FOLLOW, WAITING)
-ENDED = (DONE, STUCK, CANCELLED)
 
 # States of the contour follower in which it drives along something.
 DRIVING_STATES = ('ALIGN', 'FOLLOW', 'ARC')
@@ -48,15 +57,6 @@ class RunSettings:
         0.5, 'targets at least this far apart are different ones', 'm', 0.05, 5.0)
     stuck_after: int = setting(
         3, 'the robot is stuck when this many different targets fail in a row', '', 2, 20)
-
-
-@dataclass(frozen=True)
-class NavReport:
-    """What the navigator said last of goal ``goal_id``: NONE ACTIVE SUCCEEDED FAILED, and why."""
-
-    goal_id: int = 0
-    status: str = 'NONE'
-    message: str = ''
 
 
 @dataclass(frozen=True)
@@ -97,21 +97,20 @@ class Orders:
     save: bool = False
 
 
-class EdgeRun:
+class EdgeRun(JobRun):
     """
     Decides what the robot does next, from the job list ``sweep`` (EdgeSweep).
 
-    :meth:`step` once a tick, :meth:`start`, :meth:`pause`, :meth:`resume` and :meth:`cancel`
-    between ticks; these return ``(accepted, sentence)``.
+    :meth:`step` once a tick, the commands of a :class:`JobRun` between ticks.
     """
+
+    RUNNING = RUNNING
 
     def __init__(self, sweep, settings=None):
         """Be idle until :meth:`start`."""
+        super().__init__()
         self.sweep = sweep
         self.settings = check_settings(settings or RunSettings())
-        self.phase = IDLE
-        self.reason = 'not started'
-        self.elapsed_s = 0.0
         self.segments = 0
         self.bumps = 0
         self.target = None
@@ -123,65 +122,25 @@ class EdgeRun:
         self.driving = False          # whether the last tick counted as edge cleaning
         self.odometer_m = None        # metres driven by the wheels, None without odometry
         self._last_odom = None
-        self._last_time_s = None
-        self._events = []
         self._save = False
         self._clear_segment()
 
-    # -- commands -----------------------------------------------------------------------------
-
-    def start(self):
-        """Begin the job, or go on with a restored one."""
-        if self.phase in RUNNING or self.phase == PAUSED:
-            return False, f'the job is already running ({self.phase})'
-        if self.phase in ENDED:
-            return False, f'the job has ended ({self.phase}); a new one needs a new start'
+    def _overview(self):
         figures = self.sweep.figures()
-        self._enter(PLAN, f'{figures.edges_m:.1f} m of edge on the map, '
-                          f'{figures.swept_m:.1f} m of it swept')
-        return True, self.reason
-
-    def pause(self):
-        """Stand still until :meth:`resume`."""
-        if self.phase not in RUNNING:
-            return False, f'nothing to pause ({self.phase})'
-        self._enter(PAUSED, 'paused')
-        return True, 'paused'
-
-    def resume(self):
-        """Go on after :meth:`pause`."""
-        if self.phase != PAUSED:
-            return False, f'nothing to resume ({self.phase})'
-        self._enter(PLAN, 'resumed')
-        return True, 'resumed'
-
-    def cancel(self):
-        """End the job where it is."""
-        if self.phase in ENDED:
-            return False, f'the job has already ended ({self.phase})'
-        self._enter(CANCELLED, 'cancelled')
-        return True, 'cancelled'
-
-    @property
-    def ended(self):
-        """Tell whether nothing more will happen."""
-        return self.phase in ENDED
+        return f'{figures.edges_m:.1f} m of edge on the map, {figures.swept_m:.1f} m of it swept'
 
     # -- one tick -----------------------------------------------------------------------------
 
     def step(self, inputs):
         """Take the :class:`Inputs` of a tick, return the :class:`Orders` that hold to the next."""
-        since_s = 0.0 if self._last_time_s is None else max(0.0, inputs.time_s - self._last_time_s)
-        self._last_time_s = inputs.time_s
-        if self.phase in RUNNING:
-            self.elapsed_s += since_s
+        since_s = self._passed_s(inputs.time_s)
         self.driving = (
             self.phase == FOLLOW and inputs.following and inputs.follower in DRIVING_STATES)
         seen = None
         self._count(inputs.odom)
         if inputs.pose is not None:
             seen = self.sweep.observe(inputs.pose, self.driving, self.odometer_m)
-        if self.phase in RUNNING:
+        if self.running:
             self._run(inputs, seen, since_s)
         return self._orders()
 
@@ -339,11 +298,10 @@ class EdgeRun:
         self._last_odom = (float(odom[0]), float(odom[1]))
 
     def _enter(self, phase, reason):
-        self.phase, self.reason = phase, reason
+        super()._enter(phase, reason)
         if phase != PLAN:
             self._detour = None
         self._segment_s = 0.0
-        self._events.append(reason)
         self._save = True
 
     def _clear_segment(self):
@@ -352,7 +310,7 @@ class EdgeRun:
         self._still_m = self._still_s = self._lost_s = self._looked_m = 0.0
 
     def _orders(self):
-        events, self._events = tuple(self._events), []
+        events = self._take_events()
         save, self._save = self._save, False
         if self.phase == GOTO:
             return Orders(GOTO, self.target.pose, self._goal_id, False, events, save)

@@ -4,7 +4,7 @@ from action_msgs.srv import CancelGoal
 from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import Point, PoseStamped
 from nav2_msgs.action import NavigateToPose
-from oomwoo_clean.edge_run import NavReport
+from oomwoo_clean.job_run import NavReport
 from oomwoo_localization.ros_support import LATCHED_QOS, pose_to_msg
 from rclpy.action import ActionClient
 from std_msgs.msg import ColorRGBA, Empty, String

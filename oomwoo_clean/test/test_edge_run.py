@@ -5,21 +5,10 @@ import random
 
 from edge_worlds import box, disc, Rider, room
 import numpy as np
-from oomwoo_clean.edge_run import (
-    CANCELLED,
-    DONE,
-    EdgeRun,
-    FOLLOW,
-    GOTO,
-    IDLE,
-    Inputs,
-    NavReport,
-    PAUSED,
-    STUCK,
-    WAITING,
-)
+from oomwoo_clean.edge_run import EdgeRun, FOLLOW, Inputs
 from oomwoo_clean.edge_store import JobStore, StoreError
 from oomwoo_clean.edge_sweep import EdgeSweep
+from oomwoo_clean.job_run import CANCELLED, DONE, GOTO, IDLE, NavReport, PAUSED, STUCK, WAITING
 import pytest
 
 START = (-1.0, -1.0, 0.0)
