@@ -1,0 +1,128 @@
+"""
+One touch of the bumper: where on the shell it can have been, and what speaks against that.
+
+A switch tells a half of the bumper and not a point, so that a contact is kept as the arc of
+directions from which it can have come. Every later pose of the body takes away those directions
+that it proves wrong.
+"""
+from dataclasses import dataclass
+import math
+
+import numpy as np
+from oomwoo_localization.settings import setting
+
+LEFT, RIGHT, BOTH = 'left', 'right', 'both'
+HALVES = {LEFT: (LEFT,), RIGHT: (RIGHT,), BOTH: (LEFT, RIGHT)}
+DIRECTIONS = 19               # that an arc is divided into: less than 5 degrees apart
+
+
+@dataclass(frozen=True)
+class BumpMapSettings:
+    """Settings of the bump map."""
+
+    contact_radius_m: float = setting(
+        0.03, 'half the width of what a contact makes solid', 'm', 0.005, 0.3)
+    segment_gap_m: float = setting(
+        0.3, 'neighbouring contacts at most this far apart belong to one wall', 'm', 0.05, 2.0)
+    correction_window_s: float = setting(
+        2.0, "a contact younger than this moves with the localizer's corrections", 's', 0.0, 60.0)
+    hold_s: float = setting(
+        30.0, 'how long a contact felt while lost waits for a place', 's', 0.0, 600.0)
+    debounce_s: float = setting(
+        0.15, 'a press this soon after the release is the same one', 's', 0.0, 2.0)
+    both_s: float = setting(
+        0.06, 'halves pressed within this time were pressed by one thing ahead', 's', 0.0, 0.5)
+    nose_overlap_deg: float = setting(
+        8.0, 'what touches this near to straight ahead presses both halves', 'deg', 0.0, 45.0)
+    cover_margin_m: float = setting(
+        0.03, 'this deep under the body nothing solid can be', 'm', 0.005, 0.15)
+    through_m: float = setting(
+        0.05, 'a bump that does not stop the robot for this long a way was none', 'm', 0.01, 0.5)
+    held_spacing_m: float = setting(
+        0.05, 'sliding along a surface with the bumper held makes a contact every', 'm',
+        0.01, 1.0)
+    stuck_m: float = setting(
+        0.08, 'a bumper still pressed this far back from the contact is stuck', 'm', 0.02, 1.0)
+    held_most_m: float = setting(
+        1.0, 'a bumper held for longer than this of driving is stuck', 'm', 0.1, 10.0)
+    wall_contacts: int = setting(3, 'a wall has at least so many contacts', '', 2, 20)
+    wall_tolerance_m: float = setting(
+        0.02, 'how far a contact may lie off its wall', 'm', 0.005, 0.1)
+    wall_direction_deg: float = setting(
+        2.5, 'the direction of a wall has to be known this well, one sigma', 'deg', 0.5, 20.0)
+
+
+@dataclass(eq=False)
+class Contact:
+    """
+    A touch: ``odom_pose`` (3,) at its moment, and the same in the map once that is known.
+
+    ``azimuths`` (DIRECTIONS,) are the directions in the body (rad, left positive) in which the
+    thing can lie, ``alive`` (DIRECTIONS,) those not refuted; ``press`` numbers the press of the
+    bumper, and ``held`` tells that it was recorded later than the press.
+    """
+
+    side: str
+    odom_pose: np.ndarray
+    stamp_s: float
+    press: int
+    azimuths: np.ndarray
+    held: bool = False
+    pose: np.ndarray = None
+    alive: np.ndarray = None
+    count: int = 1
+    first_pose: np.ndarray = None      # as it was placed before any correction
+    pushed_m: float = 0.0              # driven on against the pressed bumper, by the wheels
+    ahead_m: float = 0.0               # how far the robot got on along its heading
+    running: bool = True               # the robot has neither backed off nor gone away yet
+    settled: bool = False              # no correction moves it any more
+
+    def __post_init__(self):
+        """Begin with every direction of the arc."""
+        if self.alive is None:
+            self.alive = np.ones(DIRECTIONS, dtype=bool)
+
+    @property
+    def weights(self):
+        """
+        Return (DIRECTIONS,) how likely each direction was before anything spoke against it.
+
+        A surface of any direction meets the shell of a robot that drives ahead at an angle with a
+        probability as its cosine: what the shell sweeps there.
+        """
+        return np.cos(self.azimuths) / np.cos(self.azimuths).sum()
+
+    def left_over(self):
+        """Return the share of the arc, by likelihood, that nothing speaks against."""
+        return float(self.weights[self.alive].sum())
+
+    def likely_azimuth(self):
+        """Return the median of what is left of the arc, rad."""
+        weights = np.where(self.alive, self.weights, 0.0)
+        passed = np.cumsum(weights) - weights / 2
+        return float(np.interp(weights.sum() / 2, passed[self.alive], self.azimuths[self.alive]))
+
+
+def arc_of(side, overlap_rad, half_angle_rad, other_held=False):
+    """
+    Return the (DIRECTIONS,) azimuths at which a touch presses just that side.
+
+    ``other_held``: the other half was pressed before, so that ahead cannot be told apart.
+    """
+    if side == BOTH:
+        return np.linspace(-overlap_rad, overlap_rad, DIRECTIONS)
+    nearest = -overlap_rad if other_held else overlap_rad
+    azimuths = np.linspace(nearest, half_angle_rad - 1e-3, DIRECTIONS)
+    return azimuths if side == LEFT else -azimuths
+
+
+def points_of(poses, azimuths, radius):
+    """Return (N, K, 2) map points on the shells at ``poses`` (N, 3) and azimuths (N, K)."""
+    angles = poses[:, 2, None] + azimuths
+    ray = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+    return poses[:, None, :2] + radius * ray
+
+
+def progress(pose, xy):
+    """Return how far ``xy`` lies ahead of a pose (x, y, yaw), metres."""
+    return ((xy[0] - pose[0]) * math.cos(pose[2]) + (xy[1] - pose[1]) * math.sin(pose[2]))

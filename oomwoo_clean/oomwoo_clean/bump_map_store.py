@@ -1,0 +1,118 @@
+"""A bump map on disk (NAME.npz): touches, where the body has been, and which map they lie on."""
+import math
+import os
+from pathlib import Path
+import zipfile
+import zlib
+
+import numpy as np
+from oomwoo_clean.bump_contact import Contact, DIRECTIONS, HALVES
+
+_FORMAT = 1
+
+
+class BumpMapFileError(ValueError):
+    """A saved bump map that cannot be used; the message names the file and why."""
+
+
+def save_bump_map(path, contacts, visited, reference):
+    """
+    Write touches, the body's lattice ``visited`` and the map's grid they lie on (or None).
+
+    Whole or not at all; raises OSError.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(path.name + '.part')
+    shape, placing, checksum = _identity(reference)
+    with draft.open('wb') as stream:
+        np.savez(
+            stream, format=np.array(_FORMAT), map_shape=shape, map_placing=placing,
+            map_checksum=checksum,
+            poses=np.array([c.pose for c in contacts]).reshape(-1, 3),
+            sides=np.array([list(HALVES).index(c.side) for c in contacts], dtype=int),
+            azimuths=np.array([c.azimuths for c in contacts]).reshape(-1, DIRECTIONS),
+            alive=np.array([c.alive for c in contacts], dtype=bool).reshape(-1, DIRECTIONS),
+            counts=np.array([c.count for c in contacts], dtype=int),
+            visited=np.array(list(visited.values())).reshape(-1, 2))
+        stream.flush()
+        os.fsync(stream.fileno())
+    os.replace(draft, path)
+
+
+def load_bump_map(path, reference):
+    """
+    Return (contacts, visited (M, 2)) of a file.
+
+    Raises :class:`BumpMapFileError` when it is unreadable, or of another map than ``reference``
+    (None takes any).
+    """
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            state = {name: archive[name] for name in archive.files}
+    except (OSError, ValueError, KeyError, EOFError, TypeError, RuntimeError,
+            zipfile.BadZipFile, zlib.error) as error:
+        raise BumpMapFileError(f'{path}: is no saved bump map ({error})') from error
+    try:
+        if int(state['format']) != _FORMAT:
+            raise BumpMapFileError(
+                f'{path}: is of format {int(state["format"])}, this program reads {_FORMAT}')
+        _check_map(path, state, reference)
+        return _contacts(path, state), _numbers(path, state, 'visited', 2)
+    except KeyError as error:
+        raise BumpMapFileError(f'{path}: field {error} is missing') from error
+    except (TypeError, IndexError, ValueError) as error:
+        if isinstance(error, BumpMapFileError):
+            raise
+        raise BumpMapFileError(f'{path}: is no saved bump map ({error})') from error
+
+
+def _contacts(path, state):
+    poses = _numbers(path, state, 'poses', 3)
+    azimuths = _numbers(path, state, 'azimuths', DIRECTIONS)
+    alive = state['alive'].astype(bool)
+    sides, counts = state['sides'].astype(int), state['counts'].astype(int)
+    if not len(poses) == len(azimuths) == len(alive) == len(sides) == len(counts):
+        raise BumpMapFileError(f'{path}: its touches are of different numbers')
+    if len(alive) and (alive.shape[1] != DIRECTIONS or not alive.any(axis=1).all()):
+        raise BumpMapFileError(f'{path}: a touch has no direction left')
+    names = list(HALVES)
+    return [
+        Contact(
+            names[sides[i]], poses[i], -math.inf, 0, azimuths[i], pose=poses[i], alive=alive[i],
+            count=int(counts[i]), first_pose=poses[i], running=False, settled=True)
+        for i in range(len(poses))]
+
+
+def _numbers(path, state, name, columns):
+    array = state[name].astype(float)
+    if array.ndim != 2 or array.shape[1] != columns or not np.isfinite(array).all():
+        raise BumpMapFileError(f'{path}: field {name!r} holds no numbers in {columns} columns')
+    return array
+
+
+def _identity(grid):
+    """Return shape (2,), resolution and origin (4,), and a checksum of a map's cells."""
+    if grid is None:
+        return np.zeros(2, dtype=int), np.zeros(4), np.array(0)
+    cells = np.ascontiguousarray(grid.cells, dtype=np.int8)
+    return (np.array(grid.shape), np.array([grid.resolution, *grid.origin]),
+            np.array(zlib.crc32(cells.tobytes())))
+
+
+def _check_map(path, state, reference):
+    shape, placing, checksum = _identity(reference)
+    saved = state['map_shape'].astype(int)
+    if reference is None or not saved.any():
+        return
+    if tuple(saved) != tuple(shape):
+        raise BumpMapFileError(
+            f'{path}: belongs to another map: {saved[1]} x {saved[0]} cells, and not '
+            f'{shape[1]} x {shape[0]}')
+    for name, old, new in zip(
+            ('resolution', 'origin x', 'origin y', 'origin yaw'), state['map_placing'], placing):
+        if not math.isclose(float(old), float(new), rel_tol=0.0, abs_tol=1e-6):
+            raise BumpMapFileError(
+                f'{path}: belongs to another map: its {name} is {float(old):g}, and not {new:g}')
+    if int(state['map_checksum']) != int(checksum):
+        raise BumpMapFileError(f'{path}: belongs to another map of the same size and place')
