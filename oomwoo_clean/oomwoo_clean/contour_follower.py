@@ -23,7 +23,9 @@ from oomwoo_clean.contour_settings import (
     HALT,
     IDLE,
     LOST,
+    TOUCH,
 )
+from oomwoo_clean.contour_touch import TouchTrace
 from oomwoo_clean.front_guard import first_in_the_way, polar_point, seen_along
 from oomwoo_localization.frames import compose, inverse, matrix_from_xyzrpy, wrap_angle
 from oomwoo_localization.robot import load_robot
@@ -37,6 +39,9 @@ _ARC_SHARE = 0.6              # of the speed, while curving towards a lost surfa
 _VANISHED_M = 0.15            # a surface that is farther away at once by this is another one
 _STRAIGHT_PER_M = 1.5         # less curvature than this is noise as far as the path goes
 _LEAST_ROOM_M = 0.01
+_BACK_OFFS = 3                # for a bumper that does not let go
+_TOUCHING_S = 0.5             # tracing by touch ends when nothing touched was followed for so long
+_FOUND = 'touched something that is not seen, tracing it by touch'
 
 
 class ContourFollower:
@@ -56,6 +61,7 @@ class ContourFollower:
         self.robot = robot or load_robot()
         self.settings = self._checked(settings or FollowerSettings())
         self.enabled = False
+        self._touch = TouchTrace(self.settings, self.robot)
         self.reset()
 
     @property
@@ -74,7 +80,8 @@ class ContourFollower:
         """Take over other settings while running; raises SettingError and keeps the old ones."""
         if self._checked(settings).side != self.settings.side:
             self.forget()
-        self.settings = settings
+            self._touch.forget()
+        self.settings = self._touch.settings = settings
 
     def reset(self):
         """Go back to how it was when it was made, but for being enabled or not."""
@@ -82,6 +89,8 @@ class ContourFollower:
         self._command = (0.0, 0.0)
         self._bumped = False
         self._back_left_m = 0.0
+        self._untraceable = ''          # why it stands after a bump
+        self._touched_s = -math.inf     # when it last followed, or met, what only touch knows
         self._found = False             # anything to follow since it was enabled
         self._searched_m = 0.0
         self._output = FollowerOutput(0.0, 0.0, IDLE)
@@ -97,13 +106,15 @@ class ContourFollower:
         self._curvature = 0.0
         self._turned_rad = 0.0          # in ARC
 
-    def step(self, scan, base_from_scan, time_s, bumper_left=False, bumper_right=False, age_s=0.0):
+    def step(self, scan, base_from_scan, time_s, bumper_left=False, bumper_right=False, age_s=0.0,
+             odom=None):
         """
         Take one scan and return a :class:`FollowerOutput`.
 
         ``scan`` is a :class:`~oomwoo_localization.scans.Scan`, ``base_from_scan`` its 4 x 4 mount,
         ``time_s`` its time, ``age_s`` for how long it has been under way: the robot has moved on
-        since, as it was told to. A scan that is not newer than the one before changes nothing. A
+        since, as it was told to. ``odom`` is the pose (x, y, yaw) in odometry, without which no
+        thing is traced by touch. A scan that is not newer than the one before changes nothing. A
         scan that cannot be used stops the robot.
         """
         if not self.enabled:
@@ -115,12 +126,13 @@ class ContourFollower:
             return self._output
         now_from_scan = self._moved_on(time_s, age_s) @ base_from_scan
         self._look_s = _LOOK_S + age_s
+        self._touch.moved(odom)
         try:
-            around, refused = self._look(scan, now_from_scan), ''
+            around, refused = self._look(scan, now_from_scan, bump), ''
         except ScanError as error:
             around, refused = None, f'scan not usable: {error}'
         if bump or self._bumped:
-            return self._back_off(around, elapsed or 0.0)
+            return self._back_off(around, elapsed or 0.0, bumper_left, bumper_right)
         if around is None:
             return self._drive(0.0, 0.0, LOST, reason=refused)
         self._move_memory(elapsed)
@@ -139,14 +151,19 @@ class ContourFollower:
 
     # -- steps 1 to 6: which surface, and where it is ------------------------------------------
 
-    def _look(self, scan, base_from_scan):
-        """Return what is near; raises ScanError for a scan that nothing can be told from."""
+    def _look(self, scan, base_from_scan, seen_only=False):
+        """
+        Return what is near, by touch too; raises ScanError for a scan that tells nothing.
+
+        With ``seen_only`` it returns what the LiDAR sees.
+        """
         s = self.settings
         scan.check()
         if len(scan.ranges) < s.fewest_beams:
             raise ScanError(f'{len(scan.ranges)} beams, {s.fewest_beams} are needed')
+        drawn = scan if seen_only else self._touch.drawn_into(scan, base_from_scan)
         around = look_around(
-            scan, base_from_scan, s.side, reach_m=s.reach_m + 0.2, jump_m=s.jump_m)
+            drawn, base_from_scan, s.side, reach_m=s.reach_m + 0.2, jump_m=s.jump_m)
         if len(around.points) == 0 and not scan.valid().any():
             raise ScanError(f'none of its {len(scan.ranges)} ranges is a return')
         return around
@@ -218,7 +235,7 @@ class ContourFollower:
         linear = self._guarded(around, linear, -towards)
 
         near = abs(distance_error) < 0.05 and abs(inner_error) < math.radians(30.0)
-        still = self._state == FOLLOW and abs(distance_error) < 0.15
+        still = self._state in (FOLLOW, TOUCH) and abs(distance_error) < 0.15
         self._found, self._turned_rad = True, 0.0
         return self._drive(linear, -towards, FOLLOW if near or still else ALIGN, surface, blocked)
 
@@ -260,29 +277,49 @@ class ContourFollower:
 
     # -- bumps ----------------------------------------------------------------------------------
 
-    def _back_off(self, around, elapsed):
-        """After a bump: back a little, then stand until enabled again."""
+    def _back_off(self, around, elapsed, left, right):
+        """After a bump: back a little, then go on by touch, or stand until enabled again."""
         s = self.settings
         if not self._bumped:
-            self._bumped = True
+            self._bumped, self._backed_m = True, 0.0
             self._back_left_m = s.back_off_m
+            self._untraceable = (
+                self._touch.bump(around, left, right) if s.touch else 'bumped into something')
         else:
-            self._back_left_m += min(self._command[0], 0.0) * elapsed
+            back_m = max(-self._command[0], 0.0) * elapsed
+            self._back_left_m -= back_m
+            self._backed_m += back_m
+        if self._back_left_m < 0.005 and (left or right) and not self._untraceable:
+            if self._backed_m > (_BACK_OFFS - 0.5) * s.back_off_m:
+                self._untraceable = (
+                    f'the bumper is still pressed {self._backed_m * 100.0:.0f} cm back from there')
+            else:
+                self._back_left_m = s.back_off_m
         linear = min(s.back_off_speed, self._back_left_m / _LOOK_S)
         if around is not None:
             radius = self.robot.body.radius + s.stop_margin_m
             behind, _ = first_in_the_way(-around.smooth, radius, _LOOK_S * max(linear, 0.0))
             linear = min(linear, behind / _LOOK_S)
-        if self._back_left_m < 0.005 or linear <= 0.0:
-            self._back_left_m = 0.0
+        state = HALT if self._untraceable else TOUCH
+        if self._back_left_m >= 0.005 and linear > 0.0:
             return self._drive(
-                0.0, 0.0, HALT, reason='bumped into something, stands until it is enabled again')
-        return self._drive(-linear, 0.0, HALT, reason='bumped into something, backing off')
+                -linear, 0.0, state, reason=f'{self._untraceable or _FOUND}, backing off')
+        self._back_left_m = 0.0
+        if not self._untraceable and (left or right):
+            self._untraceable = 'the bumper is pressed, and there is no room to back off'
+        if self._untraceable:
+            return self._drive(
+                0.0, 0.0, HALT, reason=f'{self._untraceable}; stands until it is enabled again')
+        self._bumped, self._found, self._touched_s = False, True, self._time_s
+        self._touch.backed_off()
+        return self._drive(0.0, 0.0, TOUCH, reason=_FOUND)
 
     # -- what is carried from scan to scan ------------------------------------------------------
 
     def _drive(self, linear, angular, state, surface=None, blocked=False, reason=''):
         """Remember and return a command, back in the robot's own frame."""
+        if state in (ALIGN, FOLLOW, ARC) and self._by_touch(surface):
+            state, reason = TOUCH, reason or _FOUND
         self._state = state
         self._command = (linear, angular)
         mirror = -1.0 if self.settings.side == LEFT else 1.0
@@ -293,6 +330,13 @@ class ContourFollower:
             self._bumped, self._bumped and linear < 0.0, blocked, reason)
         self._sent.append((self._now_s, self._output.linear, self._output.angular))
         return self._output
+
+    def _by_touch(self, surface):
+        """Tell whether the robot follows what only touch knows, or did until a moment ago."""
+        if surface is not None and self._touch.touched_at(
+                polar_point(surface.distance_m, surface.bearing_rad)):
+            self._touched_s = self._time_s
+        return self._time_s - self._touched_s < _TOUCHING_S
 
     def _moved_on(self, time_s, age_s):
         """Return the 4 x 4 base_now_from_base_then: what was commanded while a scan came in."""

@@ -9,6 +9,7 @@ from oomwoo_sim_support.layout import primitives
 
 STATE_COLOURS = {
     'FOLLOW': 'tab:green', 'ALIGN': 'tab:blue', 'ARC': 'tab:purple', 'LOST': 'tab:red',
+    'TOUCH': 'tab:orange',
     'HALT': 'tab:red', 'IDLE': 'black'}
 
 

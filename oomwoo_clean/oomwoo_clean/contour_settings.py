@@ -6,6 +6,7 @@ from oomwoo_clean.contour_estimator import LEFT, RIGHT
 from oomwoo_localization.settings import setting, SettingError
 
 IDLE, ALIGN, FOLLOW, ARC, LOST, HALT = 'IDLE', 'ALIGN', 'FOLLOW', 'ARC', 'LOST', 'HALT'
+TOUCH = 'TOUCH'               # along, or backing off from, what only the bumper has found
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,17 @@ class FollowerSettings:
         0.04, 'way back after a bump', 'm', 0.0, 0.3)
     back_off_speed: float = setting(
         0.08, 'speed of that', 'm/s', 0.01, 0.2)
+    touch: bool = setting(
+        True, 'what is bumped into and not seen is traced by touch; otherwise a bump is a halt')
+    touch_ahead_m: float = setting(
+        0.10, 'a touched surface is expected to go on straight for this far, half of it where '
+        'one touch is all that is known', 'm', 0.0, 0.3)
+    touch_progress_m: float = setting(
+        0.05, 'way ahead between two touches that counts as getting on', 'm', 0.01, 0.3)
+    touch_attempts: int = setting(
+        4, 'touches in a row without getting on at which it halts', '', 2, 20)
+    touch_memory_m: float = setting(
+        1.2, 'touches farther away than this are forgotten', 'm', 0.5, 5.0)
     fewest_beams: int = setting(
         60, 'beams a scan must have to be driven by', '', 1, 1000)
 
@@ -73,7 +85,7 @@ class FollowerOutput:
     What the follower wants and sees.
 
     ``linear`` m/s and ``angular`` rad/s are the command; ``state`` one of IDLE ALIGN FOLLOW ARC
-    LOST HALT. ``distance_m`` and ``bearing_rad`` (base_footprint, left positive) lead from the
+    TOUCH LOST HALT. ``distance_m`` and ``bearing_rad`` (base_footprint, left positive) lead from the
     body centre to the followed surface, NaN while there is none. ``bumped`` stays true from a bump
     until the follower is enabled again, ``backing_off`` while it moves back. ``blocked`` tells
     that the front guard handed over to what is in the way; ``reason`` says why the robot stands or

@@ -67,7 +67,7 @@ class Meter:
         began = time.perf_counter()
         out = self._follower.step(
             old.scan, old.base_from_scan, old.time_s, seen.bumper_left, seen.bumper_right,
-            seen.time_s - old.time_s)
+            seen.time_s - old.time_s, seen.odom)
         self.step_s.append(time.perf_counter() - began)
         self.outputs.append(out)
         return out.linear, out.angular
