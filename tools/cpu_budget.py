@@ -2,13 +2,14 @@
 """
 Measure what each node costs while the robot cleans edges at real time.
 
-    python tools/cpu_budget.py [--seconds 60] [--recovery] [--world NAME] [--json FILE]
+    python tools/cpu_budget.py [--seconds 60] [--recovery] [--sim-time] [--world NAME] [--json FILE]
 
 Starts the edge-cleaning graph with the embedded simulator at a real-time factor of 1, waits until
 the robot follows an edge, and adds up the CPU time of every process over some seconds of robot
-time. Other work on the machine makes CPU times longer. The simulated clock, which a robot does not
-have, goes no faster than odometry, 20 times a second. The exit status is non-zero when the nodes
-of the robot (all but the simulator) take more than ``--bound`` of a core.
+time. Other work on the machine makes CPU times longer. Time is the wall's, as on a robot;
+with ``--sim-time`` every node takes it from ``/clock``, no faster than odometry, 20 times a second,
+which costs each of them a per cent or more. The exit status is non-zero when the nodes of the
+robot (all but the simulator) take more than ``--bound`` of a core.
 """
 
 import argparse
@@ -38,7 +39,7 @@ _START_S = 180.0              # wall time for the graph to come up on a loaded m
 _SETTLE_S = 3.0
 _SIMULATOR_PARAMETERS = """
 /**:
-  ros__parameters: {clock_rate: 10.0, imu_rate: 10.0}
+  ros__parameters: {{clock: {clock}, clock_rate: 10.0, imu_rate: 10.0}}
 """
 # A core of a Raspberry Pi 4 does about a quarter of the work of one here.
 _PI4_FACTOR = 4.0
@@ -56,11 +57,12 @@ class Cost:
 class Graph:
     """What the harness hears from the graph that it measures."""
 
-    def __init__(self):
-        """Join it."""
+    def __init__(self, sim_time):
+        """Join it; ``sim_time``: robot time is that of ``/clock``, else the wall's."""
+        self._sim_time = sim_time
         rclpy.init()
         self._node = rclpy.create_node('cpu_budget')
-        self._state = self._clock_s = None
+        self._state = None
         self._node.create_subscription(
             String, 'contour_follower/state', self._on_state, 10)
 
@@ -79,7 +81,9 @@ class Graph:
             rclpy.spin_once(self._node, timeout_sec=0.2)
 
     def robot_time_s(self):
-        """Return the simulated time of now; the clock is heard only for as long as it takes."""
+        """Return the robot's time of now; the clock is heard only for as long as it takes."""
+        if not self._sim_time:
+            return time.monotonic()
         heard = []
         subscription = self._node.create_subscription(
             Clock, 'clock', heard.append, qos_profile_sensor_data)
@@ -168,15 +172,17 @@ def run(graph, options):
     start = [f'{k}:={v}' for k, v in zip(('x_pose', 'y_pose', 'yaw'), layout.start)]
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         parameters = Path(folder) / 'simulator.yaml'
-        parameters.write_text(_SIMULATOR_PARAMETERS, encoding='utf-8')
+        parameters.write_text(_SIMULATOR_PARAMETERS.format(
+            clock='simulated' if options.sim_time else 'wall'), encoding='utf-8')
+        clock = f'use_sim_time:={str(options.sim_time).lower()}'
         commands = [
             ('oomwoo_gazebo', 'world.launch.py', 'sim:=embedded', f'world:={options.world}',
              f'params_file:={parameters}', *start),
             ('oomwoo_clean', 'nav.launch.py', 'nav:=embedded', 'localizer:=scan',
-             f'map:={map_file_for(options.world, folder)}', *start),
-            ('oomwoo_clean', 'edge_clean.launch.py', f'output_dir:={folder}')]
+             f'map:={map_file_for(options.world, folder)}', clock, *start),
+            ('oomwoo_clean', 'edge_clean.launch.py', f'output_dir:={folder}', clock)]
         if options.recovery:
-            commands.append(('oomwoo_localization', 'localization_recovery.launch.py'))
+            commands.append(('oomwoo_localization', 'localization_recovery.launch.py', clock))
         launches = [stack.enter_context(launched(folder, *words)) for words in commands]
         try:
             graph.wait_for_follow(launches)
@@ -194,11 +200,13 @@ def main(arguments=None):
     parser.add_argument('--world', default='living_room', help='world of the suite')
     parser.add_argument('--recovery', action='store_true',
                         help='with health, relocalizer and localization manager')
+    parser.add_argument('--sim-time', action='store_true',
+                        help='take the time from /clock, as in a simulation')
     parser.add_argument('--bound', type=float, default=BOUND_PCT, metavar='PERCENT',
                         help='of a core that the nodes may take together')
     parser.add_argument('--json', type=Path, metavar='FILE', help='write the results there, too')
     options = parser.parse_args(arguments)
-    graph = Graph()
+    graph = Graph(options.sim_time)
     try:
         costs, robot_s = run(graph, options)
     except RuntimeError as error:

@@ -29,6 +29,8 @@ MAP, ODOM, BASE = 'map', 'odom', 'base_footprint'
 BATTERY_FULL_V, BATTERY_EMPTY_V, BATTERY_AH = 16.4, 12.8, 2.6
 DRIVING_A, CHARGING_A = -1.3, 1.0
 SLOW_BELOW = 0.8              # share of the wanted factor; under it the machine counts as busy
+TICK_NS = round(TICK_S * 1e9)
+WALL_DRIFT_NS = 100_000_000   # stamps by the wall are set anew when they are off by this much
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,9 @@ class SimNodeSettings(SimSettings):
         1.0, 'simulated over wall time; 0: as fast as possible', '', 0.0, 1000.0)
     seed: int = setting(0, 'of noise, slip and calibration errors', '', 0, 2147483647, live=False)
     robot_file: str = setting('', 'robot file; empty: the packaged one', live=False)
+    clock: str = setting(
+        'simulated', 'what time it is: simulated, said on /clock, or wall: real time and no /clock, '
+        'as on a robot', '', choices=('simulated', 'wall'), live=False)
     clock_rate: float = setting(
         50.0, '/clock messages a simulated second; divides 100', 'Hz', 1.0, 100.0, live=False)
     odom_rate: float = setting(
@@ -67,6 +72,7 @@ class EmbeddedSimNode(SuiteNode):
         """Build the world; raises ValueError for a bad layout, robot or start, and names it."""
         super().__init__('embedded_sim', SimNodeSettings)
         settings = self.settings.check()
+        self._check_clock()
         robot = load_robot(settings.robot_file or None)
         layout = load_layout(settings.world)
         self.sim = EmbeddedSim(
@@ -78,6 +84,7 @@ class EmbeddedSimNode(SuiteNode):
             for name in ('clock_rate', 'odom_rate', 'imu_rate', 'dock_ir_rate')}
         self._scan_every = max(1, round(1.0 / robot.lidar.rate / TICK_S))
         self._tick = 0
+        self._began_ns = None           # time of tick 0, by the wall
         self._bumpers = self._charging = None
         self._command_s = self._waiting_since = -math.inf
         self._create_publishers(robot)
@@ -88,6 +95,11 @@ class EmbeddedSimNode(SuiteNode):
         self._timer = self.create_timer(self._pacer.period_s, self._on_timer, clock=self._wall)
         self._updater.add('simulation', self._diagnose_speed)
         self._say_running()
+
+    def _check_clock(self):
+        if self.settings.clock == 'wall' and self.settings.real_time_factor != 1.0:
+            raise SettingError(
+                'embedded_sim: parameter clock: wall goes with a real_time_factor of 1 only')
 
     def _start_pose(self, start):
         """Return the start from x_pose, y_pose and yaw; what is not given is the layout's."""
@@ -116,7 +128,8 @@ class EmbeddedSimNode(SuiteNode):
         def publisher(kind, topic, qos=10):
             return self.create_publisher(kind, topic, qos)
 
-        self._clock_out = publisher(ClockMsg, '/clock')
+        simulated = self.settings.clock == 'simulated'
+        self._clock_out = publisher(ClockMsg, '/clock') if simulated else None
         self._scan = publisher(LaserScan, 'scan', SENSOR_QOS)
         self._odom, self._truth = publisher(Odometry, 'odom'), publisher(Odometry, 'odom_truth')
         self._joints = publisher(JointState, 'joint_states')
@@ -153,6 +166,7 @@ class EmbeddedSimNode(SuiteNode):
 
     def settings_changed(self):
         """Take over noise and speed; see :class:`SimSettings` for what may change."""
+        self._check_clock()
         self.sim.configure(self.settings)
         self._pacer.set_factor(self.settings.real_time_factor)
         self._timer.timer_period_ns = int(self._pacer.period_s * 1e9)
@@ -194,11 +208,11 @@ class EmbeddedSimNode(SuiteNode):
         tick, every = self._tick, self._every
         odom, scan = tick % every['odom_rate'] == 0, tick % self._scan_every == 0
         imu = tick % every['imu_rate'] == 0
-        stamp = Time(nanoseconds=tick * round(TICK_S * 1e9)).to_msg()
+        stamp = self._stamp()
         bumpers = self.sim.bumpers()
         pressed = bumpers != self._bumpers
         if odom or scan or imu or pressed or tick % every['clock_rate'] == 0:
-            self._clock_out.publish(ClockMsg(clock=stamp))
+            self._publish_clock(stamp)
         if odom or scan:
             self._publish_motion(stamp)
         if imu:
@@ -214,13 +228,29 @@ class EmbeddedSimNode(SuiteNode):
 
     def publish_all(self):
         """Publish clock, motion, bumpers and a scan of this instant, after something was moved."""
-        stamp = Time(nanoseconds=self._tick * round(TICK_S * 1e9)).to_msg()
-        self._clock_out.publish(ClockMsg(clock=stamp))
+        stamp = self._stamp()
+        self._publish_clock(stamp)
         self._publish_motion(stamp)
         self._publish_bumpers(self.sim.bumpers())
         self._publish_scan(stamp)
 
+    def _stamp(self):
+        """Return the time of this tick, by the simulation or by the wall."""
+        stamp_ns = self._tick * TICK_NS
+        if self.settings.clock == 'wall':
+            wall_ns = self.get_clock().now().nanoseconds
+            # In even steps, for speeds are told from stamps; anew when time was lost.
+            if self._began_ns is None or abs(
+                    wall_ns - self._began_ns - stamp_ns) > WALL_DRIFT_NS:
+                self._began_ns = wall_ns - stamp_ns
+            stamp_ns += self._began_ns
+        return Time(nanoseconds=stamp_ns).to_msg()
+
     # -- topics -----------------------------------------------------------------------------
+
+    def _publish_clock(self, stamp):
+        if self._clock_out is not None:
+            self._clock_out.publish(ClockMsg(clock=stamp))
 
     def _publish_motion(self, stamp):
         truth = self.sim.truth()
