@@ -47,7 +47,7 @@ class SimNodeSettings(SimSettings):
     seed: int = setting(0, 'of noise, slip and calibration errors', '', 0, 2147483647, live=False)
     robot_file: str = setting('', 'robot file; empty: the packaged one', live=False)
     clock: str = setting(
-        'simulated', 'what time it is: simulated, said on /clock, or wall: real time and no /clock, '
+        'simulated', 'what time it is: simulated, said on /clock, or wall: no /clock, '
         'as on a robot', '', choices=('simulated', 'wall'), live=False)
     clock_rate: float = setting(
         50.0, '/clock messages a simulated second; divides 100', 'Hz', 1.0, 100.0, live=False)
