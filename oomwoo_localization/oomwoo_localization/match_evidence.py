@@ -83,7 +83,7 @@ def weigh(fields, settings, ends, explained, refined, near):
         against = (
             'low_score',
             (
-                f'the best pose explains {score:.0%} of the scan; '
+                f'the best pose explains {max(0.0, score):.0%} of the scan; '
                 f'{settings.least_score:.0%} is needed'
             ),
         )

@@ -82,7 +82,7 @@ def refine(fields, points, pose, scales_m=(0.15, 0.07), steps=8):
             move = -np.linalg.solve(hessian + damping, weighted.T @ residual)
             move *= min(1.0, 2 * resolution / max(1e-12, math.hypot(move[0], move[1])))
             pose += move
-            if np.abs(move).max() < 1e-5:
+            if np.abs(move).max() < 1e-4:
                 break
     residual, jacobian, weight = _linearise(
         field, resolution, points, pose, max(scales_m[-1], resolution)

@@ -4,6 +4,9 @@ from dataclasses import dataclass
 import numpy as np
 from oomwoo_localization.settings import setting
 
+# What speaks against a pose because it could be had elsewhere, too: the rival is told first.
+SAME_ELSEWHERE = 'free_direction', 'two_walls'
+
 
 @dataclass(frozen=True)
 class RelocalizerSettings:
@@ -155,6 +158,11 @@ class Winner:
     through: float
     needed: float
     against: tuple
+
+    @property
+    def hopeless(self):
+        """Return whether the pose is not believed, for a reason that no rival gives as well."""
+        return self.against is not None and self.against[0] not in SAME_ELSEWHERE
 
 
 NOWHERE = np.full(3, np.nan)

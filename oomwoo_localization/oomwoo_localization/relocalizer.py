@@ -13,12 +13,12 @@ import math
 import time
 
 import numpy as np
-from oomwoo_localization.branch_and_bound import Lattice, Pyramid, search
+from oomwoo_localization.bound_pyramid import Pyramid
+from oomwoo_localization.branch_and_bound import TooWide
 from oomwoo_localization.frames import transform_points, wrap_angle
 from oomwoo_localization.grids import GridError
-from oomwoo_localization.likelihood import FULL_SCORE, MapFields, Rays
-from oomwoo_localization.match_evidence import beams_at, weigh
-from oomwoo_localization.refinement import refine
+from oomwoo_localization.likelihood import MapFields
+from oomwoo_localization.match_question import Question
 from oomwoo_localization.relocalization import (
     NOWHERE,
     refusal,
@@ -31,14 +31,10 @@ from oomwoo_localization.settings import check_settings
 
 FORGIVEN_LEAD = 0.03  # more than the lead that is needed, over a twin that is forgiven its lost
 FULL_MARGIN = 1.5  # times the margin that is needed: confidence 1
-# What speaks against a pose because it could be had elsewhere, too: the rival is told first.
-SAME_ELSEWHERE = 'free_direction', 'two_walls'
 MOST_CELLS = 2_500_000  # of the search lattice with its margins; a level takes 8 bytes each
-SLACK = 0.02  # of the lead, so that a little doubt does not ask for another search
 ROUNDING = 1e-9  # a lead is bounded by the very one that was asked for
 SHOWN_GONE = 0.1  # share of beams through walls from which on things are gone for certain
 MOST_TWINS = 5  # that are looked at one by one
-FLOOR = 0.75  # of the least score: what is below is not looked for
 
 
 class Relocalizer:
@@ -106,23 +102,18 @@ class Relocalizer:
                 ),
                 time.perf_counter() - began,
             )
-        found = self._search(evidence, 2)
-        if not found.leaves:
+        question = Question(self.fields, self.pyramid, self.settings, evidence)
+        found = question.search()
+        leaves = found.distinct(2, question.apart, above=-1.0)
+        if not leaves:
             return refusal(
                 'no_match',
                 'no pose in the map explains any of the scan',
                 time.perf_counter() - began,
             )
-        best = self._winner(evidence, found.leaves[0])
-        answer = self._judge(evidence, found, best)
-        if answer.reason_code == 'ambiguous' and answer.runner_up_score < (
-            best.explained * (1.0 - best.needed)
-        ):
-            # What speaks against the pose asks for more lead than the search has shown so far.
-            found = self._search(evidence, 2, best.needed)
-            answer = self._judge(evidence, found, best)
+        answer = self._judge(question, found, leaves)
         if answer.accepted:
-            answer = self._doubt_twins(evidence, found, best, answer)
+            answer = self._doubt_twins(question, found, leaves[0], answer)
         return replace(answer, runtime_s=time.perf_counter() - began)
 
     def candidates(self, scan, base_from_scan, count):
@@ -135,22 +126,19 @@ class Relocalizer:
         evidence = self._evidence(scan, base_from_scan)
         if len(evidence.ends) < self.settings.least_points:
             return []
-        first = self._search(evidence, 1)
-        if not first.leaves:
-            return []
-        needed = self._winner(evidence, first.leaves[0]).needed
-        margin = FULL_MARGIN * (needed + self.settings.twin_margin)
-        found = self._search(evidence, count, margin)
-        rivals = [
-            leaf
-            for leaf in found.leaves
-            if leaf.score >= self._rival_score(found.leaves[0].score, evidence, margin)
-        ]
+        question = Question(self.fields, self.pyramid, self.settings, evidence)
+
+        def threshold(leaves):
+            if not leaves:
+                return question.floor
+            lead = FULL_MARGIN * (question.winner(leaves[0]).needed + self.settings.twin_margin)
+            rival = leaves[0].score * (1.0 - lead)
+            return max([rival, question.floor] + [one.score for one in leaves[count - 1:count]])
+        found = question.search(threshold, count)
+        leaves = found.distinct(count, question.apart, above=-1.0)
+        rivals = [leaf for leaf in leaves if leaf.score >= threshold(leaves)]
         return [
-            (
-                self._base_pose(evidence, self._refined(evidence, leaf)[0].pose),
-                self._share(evidence, leaf.score),
-            )
+            (self._base_pose(evidence, question.refined(leaf)[0].pose), question.share(leaf.score))
             for leaf in rivals
         ]
 
@@ -159,93 +147,20 @@ class Relocalizer:
     def _evidence(self, scan, base_from_scan):
         return evidence_of(scan.check(), base_from_scan, self.longest_m, self.settings.most_points)
 
-    def _search(self, evidence, count, margin=None):
-        """
-        Return the :class:`Search` for the best distinct poses of the scanner on the lattice.
-
-        It looks for poses that come within ``margin`` of the best, by default within as much as
-        lowers the confidence.
-        """
-        settings = self.settings
-        lattice = self._lattice(evidence)
-        apart = (settings.apart_m, math.radians(settings.apart_deg))
-        return search(
-            lattice,
-            count,
-            apart,
-            lambda best: self._rival_score(best, evidence, margin),
-            most_effort=settings.most_nodes,
-        )
-
-    def _lattice(self, evidence, with_walls=True):
-        """
-        Return the :class:`Lattice` of a scan.
-
-        ``with_walls``, beams through walls cost something on it.
-        """
-        settings, resolution = self.settings, self.fields.search_resolution
-        full = FULL_SCORE * len(evidence.ends)
-        rays = Rays(self.fields, evidence.checked)
-
-        def penalty(heading, row, column):
-            crossed = rays.crossed((column + 0.5) * resolution, (row + 0.5) * resolution, heading)
-            beyond = np.maximum(crossed.mean(axis=1) - settings.crossing_allowed, 0.0)
-            # Who stands where something is drawn knows that it is gone.
-            return settings.crossing_weight * full * beyond * self.fields.floor[row, column]
-
-        with_walls = with_walls and settings.crossing_weight > 0
-        return Lattice(self.pyramid, evidence.ends, resolution, penalty if with_walls else None)
-
-    def _rival_score(self, best, evidence, margin=None):
-        """Return the lattice score from which on a distinct pose lowers the confidence."""
-        share = self._share(evidence, best)
-        if margin is None:
-            needed = self.settings.margin(share)
-            margin = max(FULL_MARGIN * needed, needed + SLACK + self.settings.twin_margin)
-        rival = share * (1.0 - margin)
-        return FULL_SCORE * len(evidence.ends) * max(FLOOR * self.settings.least_score, rival)
-
-    def _share(self, evidence, score):
-        return score / (FULL_SCORE * len(evidence.ends))
-
-    def _refined(self, evidence, leaf):
-        """
-        Return the :class:`Refined` pose of a leaf and whether it stayed near.
-
-        Else it stands where it was.
-        """
-        resolution, settings = self.fields.search_resolution, self.settings
-        start = np.array(
-            [(leaf.column + 0.5) * resolution, (leaf.row + 0.5) * resolution, leaf.angle]
-        )
-        refined = refine(self.fields, evidence.ends, start)
-        moved = refined.pose - start
-        if (
-            math.hypot(*moved[:2]) <= settings.apart_m
-            and abs(math.degrees(moved[2])) <= settings.apart_deg
-        ):
-            return refined, True
-        return refine(self.fields, evidence.ends, start, steps=0), False
-
-    def _winner(self, evidence, leaf):
-        """Return the best leaf as a :class:`Winner`, with what there is against it alone."""
-        refined, near = self._refined(evidence, leaf)
-        explained = self._share(evidence, leaf.score)
-        return weigh(self.fields, self.settings, evidence.ends, explained, refined, near)
-
-    def _judge(self, evidence, found, best):
+    def _judge(self, question, found, leaves):
         """
         Return the answer with its reasons.
 
         The pose is believed only when there is none against it.
         """
-        others = found.leaves[1:2]
-        runner_up_score = self._share(evidence, others[0].score) if others else 0.0
+        evidence, best = question.evidence, question.winner(leaves[0])
+        runner_up = leaves[1:2]
+        runner_up_score = question.share(runner_up[0].score) if runner_up else 0.0
         # Poses that were not looked for may explain as much as the bound of the search.
-        bound = max(runner_up_score, self._share(evidence, found.complete_above))
+        bound = max(runner_up_score, question.share(found.above))
         margin = 1.0 - bound / best.explained if best.explained > 0 else 0.0
         needed = best.needed
-        if math.isinf(found.complete_above):
+        if math.isinf(found.above):
             reason, message = (
                 'undecided',
                 (
@@ -253,9 +168,7 @@ class Relocalizer:
                     f'gave up after {self.settings.most_nodes} nodes'
                 ),
             )
-        elif margin < needed - ROUNDING and (
-            best.against is None or best.against[0] in SAME_ELSEWHERE
-        ):
+        elif margin < needed - ROUNDING and not best.hopeless:
             reason, message = (
                 'ambiguous',
                 (
@@ -273,8 +186,8 @@ class Relocalizer:
             score_normalized=min(1.0, max(0.0, best.score)),
             confidence=float(np.clip(margin / (FULL_MARGIN * needed), 0.0, 1.0)),
             runner_up=(
-                self._base_pose(evidence, self._refined(evidence, others[0])[0].pose)
-                if others
+                self._base_pose(evidence, question.refined(runner_up[0])[0].pose)
+                if runner_up
                 else NOWHERE
             ),
             runner_up_score=runner_up_score,
@@ -283,7 +196,7 @@ class Relocalizer:
             message=message,
         )
 
-    def _doubt_twins(self, evidence, found, best, answer):
+    def _doubt_twins(self, question, found, leaf, answer):
         """
         Return the answer, refused if a pose somewhere else comes too close to it.
 
@@ -293,42 +206,32 @@ class Relocalizer:
         beams pass through walls at the best pose, things are gone, and elsewhere it costs nothing
         either.
         """
-        settings = self.settings
-        gone = best.through > SHOWN_GONE
+        settings, best = self.settings, question.winner(leaf)
         needed = best.needed + settings.twin_margin
-        least = best.explained * (1.0 - needed) * FULL_SCORE * len(evidence.ends)
-        bound = max([found.complete_above] + [one.score for one in found.leaves[1:2]])
-        if bound <= least and not gone:
-            return answer
+        least = best.explained * (1.0 - needed) * question.full
         apart = (settings.twin_m, math.radians(settings.twin_deg))
-        elsewhere = search(
-            self._lattice(evidence, with_walls=not gone),
-            MOST_TWINS,
-            apart,
-            lambda best: least,
-            width=math.inf,  # Nothing is gained by a dive: all that score more are wanted.
-            most_effort=settings.most_nodes,
-            outside=found.leaves[0],
-        )
-        if math.isinf(elsewhere.complete_above):
+        try:
+            twins = found.distinct(
+                MOST_TWINS, apart, least, outside=leaf, penalised=best.through <= SHOWN_GONE
+            )
+        except TooWide:
             return replace(
                 answer,
                 accepted=False,
                 reason_code='undecided',
                 message=f'too many poses to look at: gave up after {settings.most_nodes} nodes',
             )
-        twins = [twin for twin in elsewhere.leaves if twin.score > least]
         sure = best.score >= settings.sure_score and len(twins) < MOST_TWINS
         most = best.explained * (1.0 - best.needed - FORGIVEN_LEAD)
-        if not twins or sure and all(self._forgiven(evidence, twin) <= most for twin in twins):
+        if not twins or sure and all(question.forgiven(twin) <= most for twin in twins):
             return answer
-        share = self._share(evidence, twins[0].score)
+        share = question.share(twins[0].score)
         lead = 1.0 - share / best.explained
         return replace(
             answer,
             accepted=False,
             confidence=min(answer.confidence, max(0.0, lead / (FULL_MARGIN * needed))),
-            runner_up=self._base_pose(evidence, self._refined(evidence, twins[0])[0].pose),
+            runner_up=self._base_pose(question.evidence, question.refined(twins[0])[0].pose),
             runner_up_score=share,
             reason_code='ambiguous',
             message=(
@@ -336,12 +239,6 @@ class Relocalizer:
                 f'and a lead of {needed:.0%} is needed'
             ),
         )
-
-    def _forgiven(self, evidence, leaf):
-        """Return the share that a pose would explain without the walls its beams lie behind."""
-        refined = self._refined(evidence, leaf)[0]
-        lost = beams_at(self.fields, evidence.ends, refined).lost | np.isnan(refined.residuals)
-        return self._share(evidence, leaf.score) + float(lost.mean())
 
     # -- frames -----------------------------------------------------------------------------
 

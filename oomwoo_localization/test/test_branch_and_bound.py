@@ -9,7 +9,9 @@ import math
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
-from oomwoo_localization.branch_and_bound import bundle_size, Lattice, Pyramid, search
+from oomwoo_localization.bound_pyramid import bundle_size, Pyramid
+from oomwoo_localization.branch_and_bound import search, Wanted
+from oomwoo_localization.pose_lattice import Lattice
 import pytest
 
 RESOLUTION = 0.1
@@ -72,46 +74,79 @@ def distinct(lattice, shape, leaf):
     return (far > APART[0]) | (turn * lattice.step > APART[1])
 
 
-@settings(max_examples=60)
+def lead(keep, raised):
+    """
+    Return a threshold: a share of the best score known so far.
+
+    ``raised``, it is the runner-up's score when that is more.
+    """
+
+    def threshold(leaves):
+        rivals = [leaf.score for leaf in leaves[1:2] if raised]
+        return max([keep * leaf.score for leaf in leaves[:1]] + rivals + [0.0])
+
+    return threshold
+
+
+def best_left(everything, open_):
+    """Return the best score of the poses that are open, -inf without any."""
+    return everything[open_].max(initial=-np.inf)
+
+
+@settings(max_examples=80)
 @given(
-    st.integers(0, 2**32), st.integers(1, 4), st.sampled_from([0.0, 0.6, 0.9]), st.integers(1, 8)
+    st.integers(0, 2**32),
+    st.integers(1, 4),
+    st.sampled_from([0.0, 0.6, 0.9]),
+    st.booleans(),
+    st.sampled_from([1, 3, 8, np.inf]),
 )
-def test_as_good_as_exhaustive(seed, levels, keep, width):
+def test_as_good_as_exhaustive(seed, levels, keep, raised, width):
     """Winner, runner-up and third score exactly what the best of all poses score."""
     lattice, scores, standable = random_case(seed, levels)
     everything = every_pose(lattice, scores, standable)
-    found = search(lattice, 3, APART, least=lambda best: keep * best, width=width)
+    found = search(lattice, Wanted(lead(keep, raised), APART, 2, width))
+    assert found.above <= max(0.0, everything.max())
+    leaves = found.distinct(3, APART)
     open_ = np.ones(everything.shape, dtype=bool)
-    for leaf in found.leaves:
+    for leaf in leaves:
         assert leaf.score == pytest.approx(everything[leaf.heading, leaf.row, leaf.column])
-        best = everything[open_].max()
-        assert best == pytest.approx(leaf.score) or max(best, leaf.score) <= found.complete_above
+        assert best_left(everything, open_) == pytest.approx(leaf.score)
         open_ &= distinct(lattice, everything.shape, leaf)
-    if len(found.leaves) < 3 and open_.any():
-        assert everything[open_].max() <= found.complete_above + 1e-9
-    assert found.leaves[0].score == everything.max() or everything.max() <= 0
+    if len(leaves) < 3:
+        assert best_left(everything, open_) <= found.above + 1e-9
+    known = found.distinct(1, APART, above=-1.0)
+    assert not known and everything.max() <= 0 or known[0].score == everything.max()
 
 
-@settings(max_examples=30)
-@given(st.integers(0, 2**32), st.integers(1, 4))
-def test_best_outside_a_neighbourhood(seed, levels):
-    """What is found apart from a pose are the best of all that are, with dives and without."""
+@settings(max_examples=60)
+@given(st.integers(0, 2**32), st.integers(1, 4), st.booleans())
+def test_twins_come_from_the_same_leaves(seed, levels, penalised):
+    """Apart from the best pose, what is best is told, with penalties and without."""
     lattice, scores, standable = random_case(seed, levels)
     everything = every_pose(lattice, scores, standable)
-    (centre,) = search(lattice, 1, APART).leaves or [None]
-    if centre is None:
+    found = search(lattice, Wanted(lead(0.5, False), APART))
+    best = found.distinct(1, APART)
+    if not best:
         return
-    open_ = distinct(lattice, everything.shape, centre)
-    for width in (48, np.inf):
-        found = search(lattice, 3, APART, width=width, outside=centre).leaves
-        left = open_.copy()
-        for number in range(3):
-            best = everything[left].max(initial=0.0)
-            if number >= len(found):
-                assert best <= 0.0
-                break
-            assert found[number].score == pytest.approx(best)
-            left &= distinct(lattice, everything.shape, found[number])
+    if not penalised:
+        lattice.penalty = lambda heading, row, column: np.zeros(len(row))
+        everything = every_pose(lattice, scores, standable)
+    above = max(found.above, 0.7 * best[0].score)
+    open_ = distinct(lattice, everything.shape, best[0])
+    twins = found.distinct(3, APART, above, outside=best[0], penalised=penalised)
+    for twin in twins:
+        assert best_left(everything, open_) == pytest.approx(twin.score)
+        open_ &= distinct(lattice, everything.shape, twin)
+    if len(twins) < 3:
+        assert best_left(everything, open_) <= above + 1e-9
+
+
+def test_a_search_that_takes_too_long_gives_up():
+    """It says so, and never that there is no other pose."""
+    lattice, _, _ = random_case(3, 3)
+    found = search(lattice, Wanted(lead(0.5, False), APART, most_effort=10))
+    assert math.isinf(found.above) and found.distinct(3, APART) == []
 
 
 @settings(max_examples=15)
