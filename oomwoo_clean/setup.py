@@ -36,5 +36,7 @@ setup(
         'dock_drive = oomwoo_clean.dock_drive_node:main',
         'contour_follower = oomwoo_clean.contour_follower_node:main',
         'dock_detector = oomwoo_clean.dock_detector_node:main',
+        'escape_reflex = oomwoo_clean.escape_reflex_node:main',
+        'velocity_mux = oomwoo_clean.velocity_mux_node:main',
     ]},
 )

@@ -9,6 +9,7 @@ from oomwoo_sim_support.launch_choices import (
     described,
     find_file,
     given,
+    include,
     installed,
     is_true,
     LaunchError,
@@ -35,7 +36,9 @@ ARGUMENTS = (
         'odometry from wheels and gyro by robot_localization; false: the base says odom and tf'),
     (
         'twist_mux', 'true',
-        'choose between behaviours, a person and the emergency stop; false: behaviours only'),
+        'choose between behaviours, reflexes, a person and the emergency stop, with twist_mux or, '
+        'where it is not installed, velocity_mux; false: behaviours only'),
+    ('reflex', 'true', 'escape reflexes; they take twist_mux:=true'),
     ('health', 'true', 'sort /diagnostics with diagnostic_aggregator, where it is installed'),
 )
 AGENT = 'micro_ros_agent'
@@ -47,12 +50,11 @@ def _start(context):
     for name in ('robot_file', 'overrides'):
         if value[name] and not Path(value[name]).is_file():
             raise LaunchError(f'{name}:={value[name]}: no such file')
-    on = {name: is_true(name, value[name]) for name in ('lidar', 'ekf', 'twist_mux', 'health')}
-    wanted = {
-        'ekf:=true': ('robot_localization', on['ekf']),
-        'twist_mux:=true': ('twist_mux', on['twist_mux'])}
-    missing = [f'{argument} takes {package}' for argument, (package, asked) in wanted.items()
-               if asked and not installed(package)]
+    on = {name: is_true(name, value[name]) for name in (
+        'lidar', 'ekf', 'twist_mux', 'reflex', 'health')}
+    missing = []
+    if on['ekf'] and not installed('robot_localization'):
+        missing.append('ekf:=true takes robot_localization')
     agent = base_agent(value)
     if value['base'] != 'none' and not installed(AGENT):
         missing.append(
@@ -60,7 +62,7 @@ def _start(context):
             'container)')
     if missing:
         raise LaunchError(f'physical: not installed: {"; ".join(missing)}')
-    actions = [robot_description(value), *agent, *commands(value, on['twist_mux'])]
+    actions = [robot_description(value), *agent, *commands(value, on['twist_mux'], on['reflex'])]
     if on['lidar']:
         actions.append(node(value, 'oomwoo_bringup', 'lidar_driver', parameters=[{
             'model': value['lidar_model'], 'port': value['lidar_port'],
@@ -84,7 +86,8 @@ def summary(value, on):
     return [
         f'LiDAR {value["lidar_model"]} at {value["lidar_port"]}' if on['lidar'] else 'no LiDAR',
         f'base over {value["base"]}' if value['base'] != 'none' else 'base elsewhere',
-        'odometry from wheels and gyro' if on['ekf'] else "the base's own odometry"]
+        'odometry from wheels and gyro' if on['ekf'] else "the base's own odometry",
+        *([] if on['twist_mux'] else ['nothing but behaviours drives, no reflexes'])]
 
 
 def config(name):
@@ -118,8 +121,8 @@ def base_agent(value):
         respawn_delay=1.0)]
 
 
-def commands(value, mux):
-    """Return what commands pass on their way to the base."""
+def commands(value, mux, reflex):
+    """Return what commands pass on their way to the base: who may drive, then the guard."""
     guard = node(
         value, 'oomwoo_bringup', 'command_guard', respawn=True,
         parameters=[{'robot_file': value['robot_file']}],
@@ -127,8 +130,10 @@ def commands(value, mux):
     if not mux:
         return [guard]
     return [
-        node(value, 'twist_mux', 'twist_mux', parameters=[config('twist_mux')],
-             remappings=[('cmd_vel_out', 'cmd_vel_mux')]),
+        include('oomwoo_clean', 'escape_reflex.launch.py', {
+            'use_sim_time': 'false', 'reflex': str(reflex).lower(),
+            'robot_file': value['robot_file'], 'namespace': value['namespace'],
+            'params_file': value['overrides']}),
         guard]
 
 

@@ -13,8 +13,9 @@ from rclpy.node import Node
 from tf2_msgs.msg import TFMessage
 
 ROOT = Path(__file__).resolve().parents[2]
+TO_MUX = '-r cmd_vel:=cmd_vel_mux'
 NODES = {
-    'embedded_sim': ('oomwoo_sim_support.embedded_sim_node', 'world:=kitchen_dining'),
+    'embedded_sim': ('oomwoo_sim_support.embedded_sim_node', 'world:=kitchen_dining', TO_MUX),
     'scan_localizer': ('oomwoo_localization.scan_localizer_node', 'x_pose:=-2.0',
                        'y_pose:=-0.5'),
     'localization_health': ('oomwoo_localization.localization_health_node',),
@@ -31,6 +32,10 @@ NODES = {
     'dock_detector': ('oomwoo_clean.dock_detector_node',),
     'dock_drive': ('oomwoo_clean.dock_drive_node',),
     'clean_manager': ('oomwoo_clean.clean_manager_node', 'autostart:=false'),
+    'escape_reflex': ('oomwoo_clean.escape_reflex_node',),
+    'velocity_mux': (
+        'oomwoo_clean.velocity_mux_node', '-r cmd_vel_out:=cmd_vel_mux',
+        f'--params-file {ROOT}/oomwoo_bringup/config/twist_mux.yaml'),
 }
 # What every node has: settings, logs, the simulated time, diagnostics and its status; and tf2's
 # own service.
@@ -94,7 +99,7 @@ def running(tmp_path_factory):
         command = [sys.executable, '-m', module, '--ros-args']
         sim_time = str(module != NODES['embedded_sim'][0]).lower()
         for parameter in (*parameters, f'use_sim_time:={sim_time}'):
-            command += ['-p', parameter]
+            command += parameter.split() if parameter.startswith('-') else ['-p', parameter]
         processes.append(subprocess.Popen(
             command, cwd=folder, env=dict(os.environ),
             stderr=subprocess.PIPE, text=True))

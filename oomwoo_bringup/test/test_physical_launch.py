@@ -63,7 +63,8 @@ def test_silence_is_noticed_within_the_time_that_robot_yaml_has():
     mux = yaml.safe_load((ROOT / 'oomwoo_bringup' / 'config' / 'twist_mux.yaml').read_text())
     topics = mux['/**']['ros__parameters']['topics']
     assert {t['timeout'] for t in topics.values()} == {load_robot().limits.command_timeout}
-    assert topics['person']['priority'] > topics['behaviours']['priority']
+    assert (topics['person']['priority'] > topics['reflex']['priority']
+            > topics['behaviours']['priority'])
     assert mux['/**']['ros__parameters']['locks']['emergency']['priority'] == 255
 
 
@@ -71,6 +72,8 @@ def test_commands_pass_the_mux_and_the_guard_and_odometry_the_filter(start):
     nodes = start().nodes()
     assert nodes['twist_mux'].remappings == {'cmd_vel_out': 'cmd_vel_mux'}
     assert nodes['twist_mux'].parameters()['topics.behaviours.topic'] == 'cmd_vel'
+    assert nodes['twist_mux'].parameters()['topics.reflex.topic'] == 'cmd_vel_reflex'
+    assert 'escape_reflex' in nodes and 'escape_reflex' not in start('reflex:=false').nodes()
     assert nodes['command_guard'].remappings == {}
     assert nodes['ekf_filter_node'].remappings == {'odometry/filtered': 'odom'}
     assert nodes['ekf_filter_node'].parameters()['odom0'] == 'odom_wheels'
@@ -128,5 +131,17 @@ def test_what_makes_no_sense_is_refused_before_anything_moves(start, argument, s
 def test_what_is_missing_is_named_together(tmp_path):
     run = StubWorkspace(tmp_path).run('oomwoo_bringup', 'physical.launch.py')
     assert run.started == []
-    for word in ('robot_localization', 'twist_mux', 'micro_ros_agent', 'base:=none'):
+    for word in ('robot_localization', 'micro_ros_agent', 'base:=none'):
         assert word in run.errors[0]
+
+
+def test_without_twist_mux_its_stand_in_reads_the_same_file(tmp_path):
+    run = StubWorkspace(tmp_path, ['robot_localization', 'micro_ros_agent']).run(
+        'oomwoo_bringup', 'physical.launch.py')
+    nodes = run.nodes()
+    assert 'twist_mux' not in nodes
+    mux = nodes['velocity_mux']
+    assert mux.remappings == {'cmd_vel_out': 'cmd_vel_mux'}
+    assert mux.parameters()['topics.person.topic'] == 'cmd_vel_teleop'
+    assert mux.parameters()['locks.emergency.priority'] == 255
+    assert any('mux: velocity_mux (auto; for twist_mux' in line for line in run.lines)

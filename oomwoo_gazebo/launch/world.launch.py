@@ -44,6 +44,10 @@ ARGUMENTS = (
     (
         'command_wait_s', '0.0',
         'wall time that the clock waits for whoever drives to answer a scan [s]; embedded only'),
+    (
+        'reflex', 'true',
+        'escape reflexes, and arbitration between behaviours, them and cmd_vel_teleop; false: '
+        'the base listens to cmd_vel'),
     ('seed', '0', 'of noise, slip and calibration errors'),
     ('namespace', '', 'namespace of the simulator, tf included'),
     ('params_file', '', 'YAML with further parameters of the simulator'),
@@ -62,9 +66,19 @@ def _start(context):
             'use_sim_time:=false: a simulator is the clock of everything that runs with it')
     headless = without_window(value)
     taken, line = choose_simulator(value['sim'])
+    above = commands(value)
     if taken == 'embedded':
-        return [LogInfo(msg=line), embedded_simulator(value)]
-    return [LogInfo(msg=line), *gazebo(value, headless)]
+        return [LogInfo(msg=line), embedded_simulator(value), *above]
+    return [LogInfo(msg=line), *gazebo(value, headless), *above]
+
+
+def commands(value):
+    """Return what commands pass on their way to the base, as on the robot itself."""
+    if not is_true('reflex', value['reflex']):
+        return []
+    return [include('oomwoo_clean', 'escape_reflex.launch.py', {
+        'use_sim_time': 'true', 'namespace': value['namespace'],
+        'params_file': value['params_file']})]
 
 
 def choose_simulator(asked):
@@ -95,8 +109,9 @@ def start_pose(value, layout):
 
 def common_arguments(value):
     """Return (parameter files, remappings) that every node of the simulator gets."""
-    return ([value['params_file']] if value['params_file'] else [],
-            [('/tf', 'tf'), ('/tf_static', 'tf_static')] if value['namespace'] else [])
+    tf = [('/tf', 'tf'), ('/tf_static', 'tf_static')] if value['namespace'] else []
+    base = [('cmd_vel', 'cmd_vel_mux')] if is_true('reflex', value['reflex']) else []
+    return [value['params_file']] if value['params_file'] else [], [*base, *tf]
 
 
 def embedded_simulator(value):
@@ -178,11 +193,13 @@ def bridges(value, world, robot, folder):
     config = folder / 'bridge.yaml'
     config.write_text(
         bridge_config(template.read_text(encoding='utf-8'), world.name, robot), encoding='utf-8')
+    _, remappings = common_arguments(value)
     # Two processes: one that is given a topic or service by argument need not read its file.
     return [
         Node(package='ros_gz_bridge', executable='parameter_bridge', name='gazebo_bridge',
              namespace=value['namespace'], output='screen',
-             parameters=[{'config_file': str(config), 'use_sim_time': True}]),
+             parameters=[{'config_file': str(config), 'use_sim_time': True}],
+             remappings=remappings),
         Node(package='ros_gz_bridge', executable='parameter_bridge', name='gazebo_services',
              namespace=value['namespace'], output='screen',
              arguments=service_bridges(world.name))]

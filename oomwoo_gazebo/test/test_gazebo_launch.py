@@ -11,6 +11,7 @@ import yaml
 
 PACKAGE = Path(__file__).resolve().parents[1]
 NODES = ('bumper_adapter', 'command_expiry', 'scan_watch')
+REFLEX = ('escape_reflex', 'velocity_mux')
 ROBOT = load_robot()
 pytestmark = pytest.mark.skipif(
     not launch_choices.installed('oomwoo_bringup'), reason='the workspace is not built')
@@ -21,6 +22,7 @@ def stubs(folder, **create):
     prefix = StubPrefix(folder, environment=('LIBGL_ALWAYS_SOFTWARE', 'EGL_PLATFORM'))
     prefix.add_gazebo(**create)
     prefix.add('oomwoo_gazebo', *NODES, share=PACKAGE)
+    prefix.add('oomwoo_clean', *REFLEX, share=PACKAGE.parent / 'oomwoo_clean')
     return prefix
 
 
@@ -56,11 +58,11 @@ def kitchen(tmp_path_factory):
     records, output, status = prefix.launch(
         'oomwoo_gazebo', 'world.launch.py', 'sim:=gazebo', 'world:=kitchen_dining.world',
         'x_pose:=-1.6', 'y_pose:=-0.9', 'yaw:=0.5', 'headless:=true', 'seed:=7',
-        'real_time_factor:=2.5', 'namespace:=upstairs', 'odom_source:=ground_truth', count=9)
+        'real_time_factor:=2.5', 'namespace:=upstairs', 'odom_source:=ground_truth', count=11)
     found = started(records)
     assert set(found) == {
         'gz', 'create', 'robot_state_publisher', 'gazebo_bridge', 'gazebo_services', *NODES,
-        'ir_beacon_sim'}, output
+        *REFLEX, 'ir_beacon_sim'}, output
     return found, output, status
 
 
@@ -130,6 +132,14 @@ def test_nodes_beside_gazebo_run_in_its_time_and_namespace(kitchen):
     assert Path(parameters(found['ir_beacon_sim'])['world']).stem == 'kitchen_dining'
 
 
+def test_commands_come_through_the_mux(kitchen):
+    """The base and what watches its commands listen to what the mux lets through."""
+    for name in ('gazebo_bridge', 'command_expiry'):
+        assert 'cmd_vel:=cmd_vel_mux' in kitchen[0][name]['argv'], name
+    assert 'cmd_vel_out:=cmd_vel_mux' in kitchen[0]['velocity_mux']['argv']
+    assert parameters(kitchen[0]['velocity_mux'])['use_stamped'] is False
+
+
 def test_software_rendering_where_there_is_no_card(kitchen):
     """Chosen by what is in /dev, and said."""
     found, output, _ = kitchen
@@ -145,7 +155,8 @@ def test_defaults_a_window_where_there_is_a_display_and_a_layout_of_ones_own(tmp
         'name: own\nstart: [0.5, -1, 90]\nfloor: [[-2, -2], [2, -2], [2, 2], [-2, 2]]\n'
         'cylinders:\n- {name: leg, center: [0, 0], radius: 0.1}\n', encoding='utf-8')
     records, output, _ = stubs(tmp_path).launch(
-        'oomwoo_gazebo', 'world.launch.py', f'world:={layout}', count=8, DISPLAY=':7')
+        'oomwoo_gazebo', 'world.launch.py', f'world:={layout}', 'reflex:=false', count=8,
+        DISPLAY=':7')
     found = started(records)
     assert set(found) == {
         'gz', 'create', 'robot_state_publisher', 'gazebo_bridge', 'gazebo_services',

@@ -68,8 +68,17 @@ def test_without_a_world_it_is_that_of_the_localization_scene(launch_file):
 
 def test_namespace_takes_tf_with_it(launch_file):
     """Two robots do not share a tree of frames."""
-    node = launch_file.embedded_simulator(arguments(launch_file, namespace='upstairs'))
+    node = launch_file.embedded_simulator(
+        arguments(launch_file, namespace='upstairs', reflex='false'))
     assert len(node._Node__remappings) == 2
+
+
+def test_the_base_listens_to_what_the_mux_lets_through(launch_file):
+    """Unless there is none."""
+    _, remappings = launch_file.common_arguments(arguments(launch_file))
+    assert remappings == [('cmd_vel', 'cmd_vel_mux')]
+    assert launch_file.common_arguments(arguments(launch_file, reflex='false')) == ([], [])
+    assert launch_file.commands(arguments(launch_file, reflex='false')) == []
 
 
 def test_nonsense_is_refused_by_argument(launch_file):

@@ -1,0 +1,53 @@
+"""What stands between behaviours and base: the escape reflexes, and who of them all may drive."""
+from launch.actions import LogInfo
+from launch_ros.actions import Node
+from oomwoo_sim_support.launch_choices import (
+    choose,
+    described,
+    find_file,
+    given,
+    is_true,
+)
+
+ARGUMENTS = (
+    ('use_sim_time', 'true', 'take the time from /clock'),
+    (
+        'mux', 'auto',
+        'who arbitrates: auto, twist_mux or velocity_mux; both read twist_mux.yaml'),
+    ('reflex', 'true', 'start the escape reflexes; false: arbitration alone'),
+    ('robot_file', '', 'robot.yaml of this robot; empty: the packaged one'),
+    ('namespace', '', 'namespace of both nodes'),
+    ('params_file', '', 'YAML with further parameters for both nodes'),
+)
+MUXES = {'twist_mux': ('twist_mux',), 'velocity_mux': ()}
+PACKAGES = {'twist_mux': 'twist_mux', 'velocity_mux': 'oomwoo_clean'}
+OUT = 'cmd_vel_mux'                # what the base gets, or the guard before it
+
+
+def _start(context):
+    value = given(ARGUMENTS, context)
+    reflex = is_true('reflex', value['reflex'])
+    mux, line = choose('mux', value['mux'], MUXES)
+    order = 'cmd_vel < cmd_vel_reflex < cmd_vel_teleop' if reflex else 'cmd_vel < cmd_vel_teleop'
+    sim_time = {'use_sim_time': is_true('use_sim_time', value['use_sim_time'])}
+    more = [value['params_file']] if value['params_file'] else []
+    tf = [('/tf', 'tf'), ('/tf_static', 'tf_static')] if value['namespace'] else []
+
+    def node(package, executable, parameters, remappings=()):
+        return Node(
+            package=package, executable=executable, name=executable, output='screen',
+            namespace=value['namespace'], parameters=[sim_time, *parameters, *more],
+            remappings=[*remappings, *tf], respawn=True, respawn_delay=0.5)
+
+    config = find_file('mux', 'twist_mux', 'oomwoo_bringup', 'config', '.yaml')
+    actions = [
+        LogInfo(msg=f'{line}: {order} -> {OUT}'),
+        node(PACKAGES[mux], mux, [config], [('cmd_vel_out', OUT)])]
+    if reflex:
+        actions.append(node('oomwoo_clean', 'escape_reflex', [{'robot_file': value['robot_file']}]))
+    return actions
+
+
+def generate_launch_description():
+    """Return mux and reflexes with their launch arguments."""
+    return described(ARGUMENTS, _start)
