@@ -1,4 +1,4 @@
-"""What every job that cleans has alike: phases, the commands between them, its navigator's word."""
+"""What every job that cleans has alike: phases, commands between them, its navigator's word."""
 from dataclasses import dataclass
 
 IDLE, PLAN, GOTO, WAITING = 'IDLE', 'PLAN', 'GOTO', 'WAITING'

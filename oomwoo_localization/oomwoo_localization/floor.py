@@ -68,10 +68,15 @@ class FloorCoverage:
     floor for the body near ``pose`` (x, y, yaw).
     """
 
-    def __init__(self, grid, pose, radius_m, margin_m=0.0):
-        """Find the floor that a body of ``radius_m`` reaches, leaving ``margin_m`` beside it."""
+    def __init__(self, grid, pose, radius_m, clearance_m=None):
+        """
+        Find the floor that a body of ``radius_m`` gets to.
+
+        Its middle keeps ``clearance_m`` from obstacles, by default just the radius.
+        """
         self.grid = grid
-        self.reachable = reachable_floor(grid, pose, radius_m + margin_m)
+        self.reachable = reachable_floor(
+            grid, pose, radius_m if clearance_m is None else clearance_m)
         self._disc = disc_cells(radius_m, grid.resolution)
         away = ndimage.distance_transform_edt(~self.reachable) * grid.resolution
         self.floor = grid.free & (away <= radius_m)
