@@ -9,11 +9,15 @@ from dataclasses import dataclass
 import math
 
 import numpy as np
+from oomwoo_localization.frames import compose, wrap_angle
 from oomwoo_localization.settings import setting
 
 LEFT, RIGHT, BOTH = 'left', 'right', 'both'
 HALVES = {LEFT: (LEFT,), RIGHT: (RIGHT,), BOTH: (LEFT, RIGHT)}
 DIRECTIONS = 19               # that an arc is divided into: less than 5 degrees apart
+_BACK_M = 0.015               # a robot that backs up this far takes the bump for solid ...
+_TURN_RAD = math.radians(40.0)              # ... and so does one that turns away this far
+_SOFT_BELOW = 0.1             # went on through: no more than this of the arc is left
 
 
 @dataclass(frozen=True)
@@ -92,15 +96,70 @@ class Contact:
         """
         return np.cos(self.azimuths) / np.cos(self.azimuths).sum()
 
-    def left_over(self):
-        """Return the share of the arc, by likelihood, that nothing speaks against."""
-        return float(self.weights[self.alive].sum())
-
     def likely_azimuth(self):
         """Return the median of what is left of the arc, rad."""
         weights = np.where(self.alive, self.weights, 0.0)
         passed = np.cumsum(weights) - weights / 2
         return float(np.interp(weights.sum() / 2, passed[self.alive], self.azimuths[self.alive]))
+
+    def likely_point(self, radius):
+        """Return the (2,) map point of that direction on a shell of the radius."""
+        angle = self.pose[2] + self.likely_azimuth()
+        return self.pose[:2] + radius * np.array([math.cos(angle), math.sin(angle)])
+
+    def place(self, map_from_odom):
+        """
+        Put it where the robot was by the newest correction.
+
+        Wheels that turn against the thing slip, and the correction takes that back: it is no
+        error of the place where the touch began.
+        """
+        pose = compose(map_from_odom, self.odom_pose)
+        if self.first_pose is None:
+            self.first_pose = pose.copy()
+        heading = self.first_pose[2]
+        slipped = min(max(-progress(self.first_pose, pose), 0.0), self.pushed_m)
+        pose[:2] += slipped * np.array([math.cos(heading), math.sin(heading)])
+        self.pose = pose
+
+    def lose_covered(self, xy, deep_m, radius):
+        """
+        Take away what the body covers now: a point nearer to its centre ``xy`` than ``deep_m``.
+
+        Returns whether that changed anything; nothing may be left of the arc.
+        """
+        angles = self.pose[2] + self.azimuths
+        x = self.pose[0] + radius * np.cos(angles) - xy[0]
+        y = self.pose[1] + radius * np.sin(angles) - xy[1]
+        return self._lose(np.hypot(x, y) < deep_m)
+
+    def went_on(self, pose, through_m):
+        """
+        Take away what cannot have stopped a robot that is at ``pose`` (3,) now.
+
+        While it has neither backed off nor turned away, it has come straight; what it got further
+        than ``through_m`` towards is not solid. Returns whether that changed anything.
+        """
+        ahead = progress(self.pose, pose)
+        turned = abs(wrap_angle(pose[2] - self.pose[2]))
+        if ahead < self.ahead_m - _BACK_M or turned > _TURN_RAD:
+            self.running = False
+            return False
+        self.ahead_m = max(self.ahead_m, ahead)
+        angles = self.pose[2] + self.azimuths
+        x, y = pose[:2] - self.pose[:2]
+        return self._lose(x * np.cos(angles) + y * np.sin(angles) > through_m)
+
+    def left_behind(self):
+        """Take in that the robot has gone away; return whether it went on through the thing."""
+        running, self.running = self.running, False
+        return running and self.weights[self.alive].sum() < _SOFT_BELOW
+
+    def _lose(self, refuted):
+        if not (refuted & self.alive).any():
+            return False
+        self.alive &= ~refuted
+        return True
 
 
 def arc_of(side, overlap_rad, half_angle_rad, other_held=False):
@@ -114,13 +173,6 @@ def arc_of(side, overlap_rad, half_angle_rad, other_held=False):
     nearest = -overlap_rad if other_held else overlap_rad
     azimuths = np.linspace(nearest, half_angle_rad - 1e-3, DIRECTIONS)
     return azimuths if side == LEFT else -azimuths
-
-
-def points_of(poses, azimuths, radius):
-    """Return (N, K, 2) map points on the shells at ``poses`` (N, 3) and azimuths (N, K)."""
-    angles = poses[:, 2, None] + azimuths
-    ray = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
-    return poses[:, None, :2] + radius * ray
 
 
 def progress(pose, xy):

@@ -15,9 +15,9 @@ class BumpMapFileError(ValueError):
     """A saved bump map that cannot be used; the message names the file and why."""
 
 
-def save_bump_map(path, contacts, visited, reference):
+def save_bump_map(path, contacts, centres, reference):
     """
-    Write touches, the body's lattice ``visited`` and the map's grid they lie on (or None).
+    Write touches, the body's ``centres`` (M, 2) and the map's grid they lie on (or None).
 
     Whole or not at all; raises OSError.
     """
@@ -34,7 +34,7 @@ def save_bump_map(path, contacts, visited, reference):
             azimuths=np.array([c.azimuths for c in contacts]).reshape(-1, DIRECTIONS),
             alive=np.array([c.alive for c in contacts], dtype=bool).reshape(-1, DIRECTIONS),
             counts=np.array([c.count for c in contacts], dtype=int),
-            visited=np.array(list(visited.values())).reshape(-1, 2))
+            centres=centres)
         stream.flush()
         os.fsync(stream.fileno())
     os.replace(draft, path)
@@ -42,7 +42,7 @@ def save_bump_map(path, contacts, visited, reference):
 
 def load_bump_map(path, reference):
     """
-    Return (contacts, visited (M, 2)) of a file.
+    Return (contacts, centres (M, 2)) of a file.
 
     Raises :class:`BumpMapFileError` when it is unreadable, or of another map than ``reference``
     (None takes any).
@@ -58,7 +58,7 @@ def load_bump_map(path, reference):
             raise BumpMapFileError(
                 f'{path}: is of format {int(state["format"])}, this program reads {_FORMAT}')
         _check_map(path, state, reference)
-        return _contacts(path, state), _numbers(path, state, 'visited', 2)
+        return _contacts(path, state), _numbers(path, state, 'centres', 2)
     except KeyError as error:
         raise BumpMapFileError(f'{path}: field {error} is missing') from error
     except (TypeError, IndexError, ValueError) as error:
