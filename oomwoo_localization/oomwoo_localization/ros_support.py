@@ -179,15 +179,19 @@ class SuiteNode(Node):
 
     # -- status -----------------------------------------------------------------------------
 
-    def set_status(self, level, message, state='', reason_code='', recoverable=True, pose=None):
+    def set_status(
+            self, level, message, state='', reason_code='', recoverable=True, pose=None,
+            evidence=None):
         """
         Publish why the node is in the state it is in, once per change, and log it.
 
-        ``message`` is one sentence for a human; ``pose`` a plane pose in the map frame, if known.
+        ``message`` is one sentence for a human; ``pose`` a plane pose in the map frame, if known;
+        ``evidence`` a dict of further values, of which a change is published and not logged.
         """
+        evidence = {key: str(value) for key, value in (evidence or {}).items()}
         values = {
             'state': state, 'reason_code': reason_code,
-            'recoverable': str(bool(recoverable)).lower()}
+            'recoverable': str(bool(recoverable)).lower(), **evidence}
         if pose is not None:
             values['pose'] = ' '.join(f'{v:.3f}' for v in pose)
         now = (level, message, state, reason_code)
@@ -195,12 +199,15 @@ class SuiteNode(Node):
         before = (
             self._status.level, self._status.message, old.get('state', ''),
             old.get('reason_code', ''))
-        if now == before:
+        said = now == before
+        if said and all(old.get(key) == value for key, value in evidence.items()):
             return
         self._status = DiagnosticStatus(
             level=level, name=self.get_name(), message=message, hardware_id='oomwoo',
             values=[KeyValue(key=k, value=str(v)) for k, v in values.items()])
         self._status_publisher.publish(self._status)
+        if said:
+            return
         # One line of code per severity: rclpy refuses a call site that changes its own.
         if level == OK:
             self.get_logger().info(message)
