@@ -32,6 +32,7 @@ setup(
         'Edge cleaning and docking: follower, edge manager, dock drive, and what measures them.'),
     license='Apache-2.0',
     entry_points={'console_scripts': [
+        'bump_map = oomwoo_clean.bump_map_node:main',
         'clean_manager = oomwoo_clean.clean_manager_node:main',
         'dock_drive = oomwoo_clean.dock_drive_node:main',
         'contour_follower = oomwoo_clean.contour_follower_node:main',

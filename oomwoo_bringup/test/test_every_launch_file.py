@@ -55,6 +55,7 @@ STARTS = {
     'save_map': ({'map_saver'}, {'map_saver', 'timeout'}),
     'contour_follow': ({'contour_follower'},) * 2,
     'edge_clean': (EDGES,) * 2,
+    'bump_map': ({'bump_map'},) * 2,
     'demo': (
         {'embedded_sim', 'scan_localizer', 'recorder', *EMBEDDED, *EDGES, *BARE_REFLEX},
         {'scan_localizer', 'recorder', *GAZEBO, *NAV2, *EDGES, *FULL_REFLEX}),

@@ -29,6 +29,7 @@ NODES = {
         f'yaml_filename:={ROOT}/oomwoo_sim_support/maps/kitchen_dining.yaml'),
     'embedded_navigator': ('oomwoo_sim_support.embedded_navigator_node',),
     'contour_follower': ('oomwoo_clean.contour_follower_node',),
+    'bump_map': ('oomwoo_clean.bump_map_node',),
     'dock_detector': ('oomwoo_clean.dock_detector_node',),
     'dock_drive': ('oomwoo_clean.dock_drive_node',),
     'clean_manager': ('oomwoo_clean.clean_manager_node', 'autostart:=false'),

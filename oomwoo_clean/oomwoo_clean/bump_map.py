@@ -42,7 +42,7 @@ class BumpMap:
         self.settings = settings or BumpMapSettings()
         self.robot = robot or load_robot()
         self.reference = None              # the OccupancyGrid of the map it belongs to, if known
-        self.version = 0                   # another one each time that something changed
+        self.version = self.touch_version = 0        # change with anything; with a touch
         self.counts = dict.fromkeys(COUNTED, 0)
         self._presses = Presses(self.settings)
         self._forget_times()
@@ -323,6 +323,11 @@ class BumpMap:
 
     # -- what is known ----------------------------------------------------------------------
 
+    @property
+    def placed(self):
+        """Return how many touches have a place."""
+        return len(self._contacts)
+
     def contacts(self):
         """
         Return (N, 2) map points that were touched.
@@ -388,6 +393,7 @@ class BumpMap:
     def _changed(self):
         self._fit = self._pose_array = None
         self.version += 1
+        self.touch_version += 1
 
     def _poses(self):
         if self._pose_array is None:

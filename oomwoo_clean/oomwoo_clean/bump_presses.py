@@ -52,8 +52,9 @@ class Presses:
         return True if before == 'released' else None
 
     def unheard(self, half):
-        """Take in that the topic of a half has ceased: it has to be seen released again."""
-        self._said[half] = None
+        """Take in that the topic of a half has ceased: one that was pressed has to let go."""
+        if self._said[half] == 'pressed':
+            self._said[half] = None
 
     def press(self, side, pose, stamp_s):
         """

@@ -1,0 +1,314 @@
+"""
+The bump map in the ROS graph: bumper, odometry and localization in, ``bump_map`` out, latched.
+
+The algorithm is :mod:`oomwoo_clean.bump_map`; this is its adapter. It never drives.
+"""
+from dataclasses import dataclass
+import math
+from pathlib import Path
+import sys
+
+from geometry_msgs.msg import Point
+from nav_msgs.msg import OccupancyGrid, Odometry
+import numpy as np
+from oomwoo_clean.bump_map import BumpMap, BumpMapSettings
+from oomwoo_clean.bump_map_store import BumpMapFileError
+from oomwoo_localization.frames import compose
+from oomwoo_localization.grids import GridError
+from oomwoo_localization.ros_support import (
+    FrameTree,
+    grid_from_msg,
+    grid_to_msg,
+    LATCHED_QOS,
+    OK,
+    pose_from_msg,
+    run_node,
+    seconds,
+    SuiteNode,
+    WARN,
+)
+from oomwoo_localization.settings import setting
+from std_msgs.msg import Bool, ColorRGBA
+from std_srvs.srv import Trigger
+from visualization_msgs.msg import Marker, MarkerArray
+
+HALVES = ('left', 'right')
+_TICK_S = 0.2
+_AHEAD_S = 0.2                # odometry older than this is not extrapolated any further
+_WALL_RGB, _TOUCH_RGB = (0.9, 0.1, 0.1), (1.0, 0.6, 0.0)
+_LINE_M = 0.03
+
+
+@dataclass(frozen=True)
+class NodeSettings(BumpMapSettings):
+    """Settings of the bump map and of its node."""
+
+    map_frame: str = setting('map', 'frame of the map', live=False)
+    odom_frame: str = setting('odom', 'frame of odometry', live=False)
+    file: str = setting(
+        '', 'where it is kept: a .npz, or a map file (.yaml) to keep it beside; empty: nowhere',
+        live=False)
+    autosave: bool = setting(True, 'save at the end, if there is a file')
+    period_s: float = setting(
+        2.0, 'the grid is published this often while only the floor passed over grows', 's',
+        0.2, 60.0)
+    stale_s: float = setting(
+        1.0, 'bumper or odometry silent for this long is trouble', 's', 0.1, 60.0)
+    localizer_stale_s: float = setting(
+        3.0, 'a transform map -> odom older than this counts as lost', 's', 0.2, 600.0)
+
+
+class BumpMapNode(SuiteNode):
+    """Feeds a :class:`BumpMap` and publishes what it knows."""
+
+    def __init__(self, **kwargs):
+        """Declare parameters, topics and services; raises SettingError for a wrong file."""
+        super().__init__('bump_map', NodeSettings, **kwargs)
+        self._map = BumpMap(self.settings)
+        self._frames = FrameTree(self)
+        self._path = bump_map_path(self.settings.file)
+        self._refused = ''                 # why the file on disk was not taken
+        self._loaded = self._path is None
+        self._odom = None                  # pose, (m/s, rad/s), stamp_s, when it came
+        self._said_lost = False            # by localization_health
+        self._localized = (None, -math.inf)
+        self._heard_s = dict.fromkeys(HALVES, None)
+        self._published = (-1, -math.inf, None)      # version, when, touches
+        self._grids = self.create_publisher(OccupancyGrid, 'bump_map', LATCHED_QOS)
+        self._walls = self.create_publisher(MarkerArray, 'bump_map/walls', LATCHED_QOS)
+        self.create_subscription(OccupancyGrid, 'map', self._on_map, LATCHED_QOS)
+        self.create_subscription(Odometry, 'odom', self._on_odom, 10)
+        self.create_subscription(
+            Bool, 'localization_health/lost', self._on_lost, LATCHED_QOS)
+        for half in HALVES:
+            self.create_subscription(
+                Bool, f'bumper/{half}', lambda msg, half=half: self._on_bumper(half, msg.data), 10)
+        self.create_service(Trigger, '~/save', self._on_save)
+        self.create_service(Trigger, '~/clear', self._on_clear)
+        self.create_timer(_TICK_S, self._tick)
+
+    # -- input ------------------------------------------------------------------------------
+
+    def _on_map(self, msg):
+        try:
+            self._map.reference = grid_from_msg(msg)
+        except GridError as error:
+            self.get_logger().warning(f'{self.resolve_topic_name("map")} not taken: {error}')
+            return
+        if not self._loaded:
+            self._loaded = True
+            self._load()
+        self._published = (-1, -math.inf, None)
+
+    def _load(self):
+        if not self._path.exists():
+            return
+        try:
+            self._map.load(self._path)
+        except BumpMapFileError as error:
+            self._refused = str(error)
+            self.get_logger().warning(f'not taken over: {error}')
+            return
+        self.get_logger().info(f'{self._map.placed} touches from {self._path}')
+
+    def _on_odom(self, msg):
+        pose = pose_from_msg(msg.pose.pose)
+        twist, stamp_s = msg.twist.twist, seconds(msg.header.stamp)
+        if not np.isfinite([*pose, twist.linear.x, twist.angular.z]).all():
+            return                             # as good as none: the status will say so
+        self._odom = pose, (twist.linear.x, twist.angular.z), stamp_s, self.now_s()
+        self._localize()
+        self._map.moved(pose, stamp_s)
+
+    def _localize(self):
+        """Hand on where odom lies in the map, whenever that is said anew."""
+        found = self._frames.stamped_pose(self.settings.map_frame, self.settings.odom_frame)
+        if found is None:
+            return
+        pose, stamp_s = found
+        now_s = self.now_s()
+        fixed = stamp_s <= 0.0                       # a static transform is always of now
+        if fixed or stamp_s != self._localized[1]:
+            # AMCL dates its transform into the future.
+            self._localized = (now_s, stamp_s)
+            self._map.localized(pose, now_s if fixed else min(stamp_s, now_s))
+
+    def _on_lost(self, msg):
+        self._said_lost = msg.data
+        self._watch_localization()
+
+    def _on_bumper(self, half, pressed):
+        now_s = self.now_s()
+        self._heard_s[half] = now_s
+        if self._odom is None or now_s - self._odom[3] > self.settings.stale_s:
+            return                             # nobody knows where: a press that goes on counts
+        pose, speed, stamp_s, _ = self._odom
+        self._map.bumper(half, pressed, driven_on(pose, *speed, now_s - stamp_s), now_s)
+
+    # -- watch ------------------------------------------------------------------------------
+
+    def _watch_localization(self):
+        heard_s = self._localized[0]
+        missing = (
+            heard_s is None or self.now_s() - heard_s > self.settings.localizer_stale_s)
+        self._map.lost(self._said_lost or missing, self.now_s())
+        return 'no transform' if missing else 'lost' if self._said_lost else ''
+
+    def _tick(self):
+        now_s = self.now_s()
+        for half, heard_s in self._heard_s.items():
+            if heard_s is not None and now_s - heard_s > self.settings.stale_s:
+                self._map.bumper_silent(half, now_s)
+        self._say(self._watch_localization())
+        self._publish()
+
+    def _say(self, unplaced):
+        """Publish the state, the most serious thing first, and the counts."""
+        now_s, settings = self.now_s(), self.settings
+        silent = [
+            self.resolve_topic_name(f'bumper/{half}') for half, at in self._heard_s.items()
+            if at is None or now_s - at > settings.stale_s]
+        stuck = [
+            f'{half} half pressed {"from the start" if why == "from the start" else "for ever"}'
+            for half, why in sorted(self._map.bumper_stuck.items())]
+        level, state, code = WARN, 'WAITING', ''
+        if self._odom is None or now_s - self._odom[3] > settings.stale_s:
+            code, text = 'NO_ODOMETRY', f'nothing on {self.resolve_topic_name("odom")}'
+        elif unplaced == 'no transform':
+            state, code = 'LOST', 'NO_TRANSFORM'
+            text = (f'no transform {settings.map_frame} <- {settings.odom_frame}: touches wait '
+                    'for a place')
+        elif unplaced:
+            state, code = 'LOST', 'LOST'
+            text = 'localization is lost: touches wait until it is found again'
+        elif silent:
+            code, text = 'NO_BUMPER', f'nothing on {" and ".join(silent)}'
+        elif stuck:
+            state, code = 'MAPPING', 'BUMPER_STUCK'
+            text = f'bumper: {" and ".join(stuck)}: not recorded until it is released'
+        elif self._map.reference is None:
+            code, text = 'NO_MAP', (
+                f'no map on {self.resolve_topic_name("map")}: walls, but no grid')
+        elif self._refused:
+            state, code, text = 'MAPPING', 'FILE_REFUSED', f'not taken over: {self._refused}'
+        else:
+            level, state, text = OK, 'MAPPING', 'mapping what the bumper feels'
+        self.set_status(level, text, state, code, evidence={
+            'touches': self._map.placed, 'walls': len(self._map.walls()),
+            'waiting': self._map.waiting, **self._map.counts})
+
+    # -- output -----------------------------------------------------------------------------
+
+    def _publish(self):
+        now_s, version = self.now_s(), self._map.version
+        before, when_s, touches = self._published
+        if version == before:
+            return
+        now_touches = self._map.touch_version
+        if now_touches == touches and now_s - when_s < self.settings.period_s:
+            return
+        self._published = version, now_s, now_touches
+        stamp = self.get_clock().now().to_msg()
+        if self._map.reference is not None:
+            self._grids.publish(
+                grid_to_msg(self._map.grid(), self.settings.map_frame, stamp))
+        if now_touches != touches:
+            self._walls.publish(self._picture(stamp))
+
+    def _picture(self, stamp):
+        """Return markers: walls as one list of lines, touches as one of spheres."""
+        lines = self._marker('walls', Marker.LINE_LIST, stamp, _WALL_RGB, _LINE_M)
+        for wall in self._map.walls():
+            lines.points += [_point(wall.start), _point(wall.end)]
+        spheres = self._marker(
+            'touches', Marker.SPHERE_LIST, stamp, _TOUCH_RGB,
+            2.0 * self.settings.contact_radius_m)
+        spheres.points = [_point(xy) for xy in self._map.contacts()]
+        return MarkerArray(markers=[lines, spheres])
+
+    def _marker(self, namespace, kind, stamp, rgb, size):
+        marker = Marker(ns=namespace, type=kind, action=Marker.ADD)
+        marker.header.frame_id, marker.header.stamp = self.settings.map_frame, stamp
+        marker.pose.orientation.w = 1.0
+        marker.scale.x = marker.scale.y = marker.scale.z = size
+        marker.color = ColorRGBA(r=rgb[0], g=rgb[1], b=rgb[2], a=1.0)
+        return marker
+
+    # -- services and life ------------------------------------------------------------------
+
+    def _on_save(self, _, response):
+        response.success, response.message = self._save()
+        return response
+
+    def _save(self):
+        if self._path is None:
+            return False, 'nowhere to save to: parameter file is empty'
+        if self._map.reference is None:
+            return False, f'not saved: no map on {self.resolve_topic_name("map")} yet'
+        if self._refused:
+            return False, (
+                f'not saved: {self._refused}; move that file away, or ~/clear to give it up')
+        try:
+            self._map.save(self._path)
+        except OSError as error:
+            return False, f'{self._path}: cannot be written ({error.strerror})'
+        return True, f'{self._map.placed} touches saved to {self._path}'
+
+    def _on_clear(self, _, response):
+        count = self._map.placed
+        self._map.clear()
+        self._refused = ''
+        response.success, response.message = True, f'forgot {count} touches'
+        return response
+
+    def settings_changed(self):
+        """Take over parameters that were set while running."""
+        self._map.configure(self.settings)
+
+    def time_went_back(self):
+        """Keep the map; forget what is newer than the clock."""
+        self._map.time_went_back()
+        self._frames.clear()
+        self._odom, self._localized = None, (None, -math.inf)
+        self._heard_s = dict.fromkeys(HALVES, None)
+        self._published = (-1, -math.inf, None)
+        self.get_logger().warning('the clock jumped back: recent touches move no more')
+
+    def stop(self):
+        """Save, if that is wanted."""
+        if self._path is not None and self.settings.autosave and self._map.placed:
+            _, message = self._save()
+            self.get_logger().info(message)
+
+
+def bump_map_path(file):
+    """Return the path of a bump map: a ``.npz`` itself, or beside a map's ``.yaml``; or None."""
+    if not file:
+        return None
+    path = Path(file).expanduser()
+    if path.suffix in ('.yaml', '.yml'):
+        return path.with_suffix('.bump.npz')
+    if path.suffix != '.npz':
+        raise ValueError(f'file: expected a .npz or a map file (.yaml), got {file!r}')
+    return path
+
+
+def driven_on(pose, linear, angular, seconds_on):
+    """Return the pose (x, y, yaw) after going on at a speed, for a fraction of a second."""
+    time_s = min(max(seconds_on, 0.0), _AHEAD_S)
+    return compose(pose, (
+        linear * time_s * math.cos(angular * time_s / 2),
+        linear * time_s * math.sin(angular * time_s / 2), angular * time_s))
+
+
+def _point(xy):
+    return Point(x=float(xy[0]), y=float(xy[1]), z=0.02)
+
+
+def main():
+    """Run the node."""
+    return run_node(BumpMapNode)
+
+
+if __name__ == '__main__':
+    sys.exit(main())
