@@ -297,7 +297,8 @@ class ContourFollower:
                 self._back_left_m = s.back_off_m
         linear = min(s.back_off_speed, self._back_left_m / _LOOK_S)
         if around is not None:
-            radius = self.robot.body.radius + s.stop_margin_m
+            margin_m = float(around.distance.min(initial=1.0)) - self.robot.body.radius
+            radius = self.robot.body.radius + min(s.stop_margin_m, max(margin_m - 0.005, 0.0))
             behind, _ = first_in_the_way(-around.smooth, radius, _LOOK_S * max(linear, 0.0))
             linear = min(linear, behind / _LOOK_S)
         state = HALT if self._untraceable else TOUCH
@@ -320,6 +321,9 @@ class ContourFollower:
         """Remember and return a command, back in the robot's own frame."""
         if state in (ALIGN, FOLLOW, ARC) and self._by_touch(surface):
             state, reason = TOUCH, reason or _FOUND
+            s = self.settings                   # a touch should be a gentle one
+            slower = min(1.0, s.touch_speed / max(linear, 1e-6), s.touch_turn / max(-angular, 1e-6))
+            linear, angular = slower * linear, slower * angular
         self._state = state
         self._command = (linear, angular)
         mirror = -1.0 if self.settings.side == LEFT else 1.0

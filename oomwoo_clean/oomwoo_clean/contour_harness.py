@@ -16,7 +16,7 @@ import sys
 import numpy as np
 from oomwoo_clean.contour_follower import FollowerSettings
 from oomwoo_clean.contour_scenarios import Scenario, SCENARIOS
-from oomwoo_clean.contour_trial import run_trial, SETTLE_S, Trial
+from oomwoo_clean.contour_trial import run_trial, SETTLE_S, TOUCH_EVERY_M, Trial
 from oomwoo_sim_support.layout import load_layout
 
 # title, key, format, factor
@@ -84,8 +84,8 @@ def _asked(name):
     scenario = SCENARIOS.get(name)
     if scenario is None:
         return 'no contact'
-    if scenario.bumps:
-        return 'one bump, back off, HALT'
+    if scenario.low:
+        return f'traced, at most a touch per {TOUCH_EVERY_M * 100:.0f} cm'
     asked = ['no contact']
     if scenario.mean_error_m is not None:
         asked.append(f'mean <= {scenario.mean_error_m * 1000:g} mm')

@@ -15,8 +15,8 @@ class Scenario:
     One shape and what is asked of the follower there.
 
     ``raw`` is the layout as in a layout file. ``mean_error_m`` bounds the mean standoff error and
-    ``weave_m`` the standard deviation of the distance, None for no bound. ``bumps`` tells that the
-    shape is found by touch only. ``never_inside`` lists rectangles (x_min, y_min, x_max, y_max)
+    ``weave_m`` the standard deviation of the distance, None for no bound. ``low`` names the things
+    that are under the scan plane and must be traced by touch. ``never_inside`` lists rectangles (x_min, y_min, x_max, y_max)
     that the body centre must stay out of.
     """
 
@@ -25,7 +25,7 @@ class Scenario:
     raw: dict = field(repr=False)
     mean_error_m: float = None
     weave_m: float = None
-    bumps: bool = False
+    low: tuple = ()
     never_inside: tuple = ()
 
     def layout(self):
@@ -170,9 +170,32 @@ def _build():
         2.8, 1.8, boxes=[{'name': 'panel', 'center': [1.4, 0.29], 'size': [0.6, 0.03]}]))
     yield Scenario('panel_end', 'a screen square to the wall, its end 27.5 cm off it', _room(
         2.8, 2.2, boxes=[{'name': 'panel', 'center': [1.4, 0.575], 'size': [0.03, 0.6]}]))
-    yield Scenario('lip', 'a lip 6 cm high, under the scan plane', _room(
-        2.4, 1.5, boxes=[{'name': 'lip', 'center': [1.3, 0.2], 'size': [0.1, 0.4],
-                          'z': [0.0, 0.06]}]), bumps=True)
+    yield from _low_things()
+
+
+def _low_things():
+    """Yield what is under the scan plane: only the bumper finds it."""
+    def low(name, center, size, **more):
+        return {'name': name, 'center': center, 'size': size, 'z': [0.0, 0.06], **more}
+
+    yield Scenario('lip', 'a lip 6 cm high that stands out of the wall', _room(
+        2.4, 1.5, boxes=[low('lip', [1.3, 0.2], [0.1, 0.4])]), low=('lip',))
+    yield Scenario('low_box', 'a box 6 cm high in the middle of a room', _room(
+        5.0, 5.0, [1.3, 2.55, 0.0], boxes=[low('low_box', [2.5, 2.5], [0.6, 0.4])]),
+        low=('low_box',))
+    yield Scenario('low_round', 'a round thing 6 cm high in the middle of a room', _room(
+        5.0, 5.0, [1.3, 2.56, 0.0], cylinders=[
+            {'name': 'low_round', 'center': [2.5, 2.5], 'radius': 0.25, 'z': [0.0, 0.06]}]),
+        low=('low_round',))
+    yield Scenario('low_corner', 'a lip 6 cm high across a corner', _room(
+        2.2, 1.8, boxes=[low('low_corner', [2.0, 0.2], [0.1, 0.8], yaw=45.0)]),
+        low=('low_corner',))
+    yield Scenario('low_by_leg', 'a box 6 cm high beside a table leg', _room(
+        2.6, 2.0, boxes=[low('low_by_leg', [1.35, 0.25], [0.3, 0.5])],
+        cylinders=[_leg(0.04, (1.35, 0.56))]), low=('low_by_leg',))
+    yield Scenario('low_wall', 'a board 6 cm high and 1.6 m long in the middle of a room', _room(
+        5.0, 5.0, [2.6, 3.6, -90.0], boxes=[low('low_wall', [2.5, 2.5], [1.6, 0.05])]),
+        low=('low_wall',))
 
 
 SCENARIOS = {scenario.name: scenario for scenario in _build()}

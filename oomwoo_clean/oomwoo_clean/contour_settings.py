@@ -61,6 +61,10 @@ class FollowerSettings:
         0.08, 'speed of that', 'm/s', 0.01, 0.2)
     touch: bool = setting(
         True, 'what is bumped into and not seen is traced by touch; otherwise a bump is a halt')
+    touch_speed: float = setting(
+        0.10, 'fastest while tracing by touch', 'm/s', 0.02, 0.3)
+    touch_turn: float = setting(
+        0.6, 'fastest turn towards the surface while tracing by touch', 'rad/s', 0.1, 3.0)
     touch_ahead_m: float = setting(
         0.10, 'a touched surface is expected to go on straight for this far, half of it where '
         'one touch is all that is known', 'm', 0.0, 0.3)

@@ -24,7 +24,7 @@ from oomwoo_localization.scans import beam_directions
 _BOTH_RAD, _ONE_RAD, _SIDE_RAD = math.radians(10.0), math.radians(6.0), math.radians(95.0)
 _SEEN_M = 0.015               # a bump is on what the LiDAR sees this near to the shell
 _SEEN_MARGIN_RAD = math.radians(10.0)
-_FLAT_RAD = math.radians(8.0)      # a surface is flat when two contacts agree this well
+_FLAT_RAD = math.radians(4.0)      # a surface is flat when two contacts agree this well
 _SMOOTH_RAD = math.radians(40.0)    # ... and bends smoothly when three do
 _FIRST_RAD = math.radians(30.0)     # taken as the bearing of a lone contact of one half
 _APART_M, _JOINED_M = 0.05, 0.50    # centres of contacts that tell a direction
@@ -174,9 +174,11 @@ class TouchTrace:
                 lines.append((points[number - 1], point))
             last = number + 1 == len(points)
             ahead_m = _PIECE_M
-            if last:
-                ahead_m = (self.settings.touch_ahead_m if contact.sure
-                           else self.settings.touch_ahead_m / 2.0)
+            if contact.corner:
+                back_m = ahead_m = 0.5 * _PIECE_M
+            elif last:
+                straight = joined and contact.sure and self.contacts[number - 1].sure
+                ahead_m = self.settings.touch_ahead_m * (1.0 if straight else 0.5)
             lines.append((point - back_m * along, point + ahead_m * along))
         pieces = [_cut(start, end) for start, end in lines]
         pieces = np.concatenate(pieces) if pieces else np.zeros((0, 4))

@@ -16,6 +16,7 @@ from oomwoo_clean.contour_follower import (
     LOST,
 )
 from oomwoo_clean.contour_scenarios import Scenario
+from oomwoo_clean.edge_reach import reachable_edge, SWEPT_MARGIN_M
 from oomwoo_localization.robot import load_robot
 from oomwoo_sim_support.layout import primitives
 from oomwoo_sim_support.layout_primitives import solid_distance
@@ -25,7 +26,8 @@ from oomwoo_sim_support.sim_settings import SimSettings
 SETTLE_S = 5.0
 LEAST_SPEED_MPS = 0.04          # on average: less than this is no progress
 LAP_M, LAP_RADIUS_M = 0.8, 0.12
-BACKED_OFF_M = 0.02
+TOUCH_EVERY_M = 0.15
+LEAST_TRACED_PCT = 99.0
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,12 @@ def run_trial(trial):
         'driven_m': float(driven[-1]),
         'step_ms': float(np.median(meter.step_s)) * 1e3,
         'sim_s': float(SETTLE_S + trial.seconds), 'wall_s': track.wall_s}
-    result['failed'] = judge(trial.scenario, result, track, meter.outputs)
+    if trial.scenario.low:
+        result['failed'] = _judge_touch(
+            layout, robot, follower.settings.standoff_m, trial.scenario, result, track,
+            meter.outputs)
+    else:
+        result['failed'] = judge(trial.scenario, result, track, meter.outputs)
     result['passed'] = not result['failed']
     return result, track, states
 
@@ -124,8 +131,6 @@ def _seen_or_felt(layout, robot):
 
 def judge(scenario, result, track, outputs):
     """Return a list of what a run missed, in words; empty when it kept all its bounds."""
-    if scenario.bumps:
-        return _judge_bump(track, outputs)
     failed = []
     if result['contacts']:
         failed.append(f'{result["contacts"]} contacts')
@@ -142,16 +147,21 @@ def judge(scenario, result, track, outputs):
     return failed
 
 
-def _judge_bump(track, outputs):
+def _judge_touch(layout, robot, standoff_m, scenario, result, track, outputs):
+    """Return what was missed where a thing is found by touch only; note its figures."""
+    edge = reachable_edge(layout, robot).of(*scenario.low)
+    result['low_edge_m'] = edge.length_m
+    result['traced_pct'] = edge.swept_pct(track.truth[:, :2], standoff_m + SWEPT_MARGIN_M)
+    most = max(2, int(edge.length_m / TOUCH_EVERY_M)) * (1 + result['laps'])
     failed = []
-    if not track.contacts:
-        failed.append('no bump')
-    elif not (outputs[-1].bumped and outputs[-1].state == HALT):
-        failed.append(f'bumped, but ended in {outputs[-1].state}')
-    elif track.clearance_m[-1] < BACKED_OFF_M:
-        failed.append(f'backed off to only {track.clearance_m[-1] * 1000:.0f} mm')
-    if track.contacts > 1:
-        failed.append(f'{track.contacts} contacts')
+    if not 1 <= track.contacts <= most:
+        failed.append(f'{track.contacts} touches, 1 to {most} are allowed')
+    if track.rear_contacts:
+        failed.append(f'{track.rear_contacts} contacts of the shell behind the bumper')
+    if result['traced_pct'] < LEAST_TRACED_PCT:
+        failed.append(f'traced {result["traced_pct"]:.1f} %')
+    if outputs[-1].state in (HALT, LOST):
+        failed.append(f'ended in {outputs[-1].state}: {outputs[-1].reason}')
     return failed
 
 
