@@ -40,7 +40,7 @@ _START_S = 180.0              # wall time for the graph to come up on a loaded m
 _SETTLE_S = 3.0
 _SIMULATOR_PARAMETERS = """
 /**:
-  ros__parameters: {{clock: {clock}, clock_rate: 10.0, imu_rate: 10.0}}
+  ros__parameters: {clock_rate: 10.0, imu_rate: 10.0}
 """
 # A core of a Raspberry Pi 4 does about a quarter of the work of one here.
 _PI4_FACTOR = 4.0
@@ -173,12 +173,11 @@ def run(graph, options):
     start = [f'{k}:={v}' for k, v in zip(('x_pose', 'y_pose', 'yaw'), layout.start)]
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         parameters = Path(folder) / 'simulator.yaml'
-        parameters.write_text(_SIMULATOR_PARAMETERS.format(
-            clock='simulated' if options.sim_time else 'wall'), encoding='utf-8')
+        parameters.write_text(_SIMULATOR_PARAMETERS, encoding='utf-8')
         clock = f'use_sim_time:={str(options.sim_time).lower()}'
         commands = [
             ('oomwoo_gazebo', 'world.launch.py', 'sim:=embedded', f'world:={options.world}',
-             f'params_file:={parameters}', *start),
+             f'params_file:={parameters}', clock, *start),
             ('oomwoo_clean', 'nav.launch.py', 'nav:=embedded', 'localizer:=scan',
              f'map:={map_file_for(options.world, folder)}', clock, *start),
             ('oomwoo_clean', 'edge_clean.launch.py', f'output_dir:={folder}', clock)]

@@ -35,7 +35,9 @@ ARGUMENTS = (
     ('yaw', '', 'start heading in the map frame [rad]; empty: as the layout says'),
     ('odom_source', 'robot_wheels', 'robot_wheels or ground_truth'),
     ('sim', 'auto', 'auto, embedded or gazebo'),
-    ('use_sim_time', 'true', 'must be true: a simulator is the clock'),
+    (
+        'use_sim_time', 'true',
+        'the simulator is the clock; false: it goes by the wall, as a robot does (embedded only)'),
     (
         'headless', 'auto',
         "without Gazebo's window: true, false, or auto for where there is no display"),
@@ -61,11 +63,12 @@ SOFTWARE_GL = {'LIBGL_ALWAYS_SOFTWARE': '1', 'EGL_PLATFORM': 'surfaceless'}
 
 def _start(context):
     value = given(ARGUMENTS, context)
-    if not is_true('use_sim_time', value['use_sim_time']):
-        raise LaunchError(
-            'use_sim_time:=false: a simulator is the clock of everything that runs with it')
     headless = without_window(value)
     taken, line = choose_simulator(value['sim'])
+    if taken == 'gazebo' and not is_true('use_sim_time', value['use_sim_time']):
+        raise LaunchError(
+            'use_sim_time:=false: Gazebo is the clock of everything that runs with it; '
+            'sim:=embedded can go by the wall')
     above = commands(value)
     if taken == 'embedded':
         return [LogInfo(msg=line), embedded_simulator(value), *above]
@@ -77,7 +80,7 @@ def commands(value):
     if not is_true('reflex', value['reflex']):
         return []
     return [include('oomwoo_clean', 'escape_reflex.launch.py', {
-        'use_sim_time': 'true', 'namespace': value['namespace'],
+        'use_sim_time': value['use_sim_time'], 'namespace': value['namespace'],
         'params_file': value['params_file']})]
 
 
@@ -116,8 +119,10 @@ def common_arguments(value):
 
 def embedded_simulator(value):
     """Return the node of the embedded simulator for the launch arguments ``value``, as strings."""
+    simulated = is_true('use_sim_time', value['use_sim_time'])
     parameters = {
-        'use_sim_time': False, 'world': str(Path(find_layout(value['world'])).resolve()),
+        'use_sim_time': False, 'clock': 'simulated' if simulated else 'wall',
+        'world': str(Path(find_layout(value['world'])).resolve()),
         'odom_source': value['odom_source'], 'seed': int(number('seed', value['seed'])),
         'real_time_factor': number('real_time_factor', value['real_time_factor']),
         'command_wait_s': number('command_wait_s', value['command_wait_s'])}

@@ -66,6 +66,22 @@ def test_without_a_world_it_is_that_of_the_localization_scene(launch_file):
     assert f'layouts/{maps}' in text and maps == 'living_room.yaml'
 
 
+def test_without_sim_time_the_embedded_simulator_goes_by_the_wall_and_gazebo_is_refused(
+        launch_file, monkeypatch):
+    """What listens to the wall's clock hears stamps of it."""
+    assert 'clock: simulated' in parameters_of(launch_file)[1]
+    assert 'clock: wall' in parameters_of(launch_file, use_sim_time='false')[1]
+    handed_on = []
+    monkeypatch.setattr(launch_file, 'include', lambda *words: handed_on.append(words[-1]))
+    launch_file.commands(arguments(launch_file, use_sim_time='false'))
+    assert handed_on[0]['use_sim_time'] == 'false'
+    monkeypatch.setattr(launch_file, 'choose_simulator', lambda asked: ('gazebo', 'gazebo'))
+    monkeypatch.setattr(
+        launch_file, 'given', lambda *_: arguments(launch_file, use_sim_time='false'))
+    with pytest.raises(launch_file.LaunchError, match='sim:=embedded'):
+        launch_file._start(LaunchContext())
+
+
 def test_namespace_takes_tf_with_it(launch_file):
     """Two robots do not share a tree of frames."""
     node = launch_file.embedded_simulator(
