@@ -1,0 +1,94 @@
+"""The two halves of the bumper over time: pressed for how long, how often and where."""
+from collections import deque
+from dataclasses import dataclass
+import math
+
+import numpy as np
+
+SIDES = ('left', 'right')
+
+
+@dataclass
+class _Half:
+    pressed: bool = False          # as the switch says
+    since_s: float = None          # pressed, but for chatter, since then
+    released_s: float = -math.inf  # last release
+
+
+@dataclass(frozen=True)
+class Held:
+    """A bumper that is pressed: ``side`` left, right or both, and since when."""
+
+    side: str
+    since_s: float
+
+
+class BumperWatch:
+    """
+    Takes what the switches say and leaves out their chatter.
+
+    A release counts when it has lasted ``release_s``; until then the half is held.
+    """
+
+    def __init__(self, release_s):
+        """Take the time of a release that counts, seconds."""
+        self.release_s = release_s
+        self.reset()
+
+    def reset(self):
+        """Forget everything, what is pressed too: it has to be said again."""
+        self._halves = {side: _Half() for side in SIDES}
+        self._bumps = deque(maxlen=64)      # (when, x, y)
+
+    def forget_bumps(self):
+        """Begin to count anew."""
+        self._bumps.clear()
+
+    def press(self, side, pressed, now_s, since_s=None):
+        """
+        Take a switch's word; return whether a bump begins with it.
+
+        ``since_s`` is the earliest that it may have been pressed, by default now.
+        """
+        half = self._halves[side]
+        begins = False
+        if pressed and not half.pressed:
+            if half.since_s is None or now_s - half.released_s >= self.release_s:
+                begins = half.since_s is None or now_s - half.released_s >= self.release_s
+                half.since_s = now_s if since_s is None else since_s
+        elif not pressed and half.pressed:
+            half.released_s = now_s
+        half.pressed = bool(pressed)
+        return begins
+
+    def bump(self, place, now_s):
+        """Note a bump at a place (x, y), metres."""
+        self._bumps.append((now_s, float(place[0]), float(place[1])))
+
+    def held(self, now_s):
+        """Return what is pressed, chatter left out, as :class:`Held`; None: nothing."""
+        pressed = {}
+        for side, half in self._halves.items():
+            if half.since_s is None:
+                continue
+            if not half.pressed and now_s - half.released_s >= self.release_s:
+                half.since_s = None
+            else:
+                pressed[side] = half.since_s
+        if not pressed:
+            return None
+        side = 'both' if len(pressed) == 2 else next(iter(pressed))
+        return Held(side, min(pressed.values()))
+
+    def crowd(self, count, radius_m, within_s, now_s):
+        """
+        Return the middle (x, y) of the last ``count`` bumps if they are near each other, or None.
+
+        Near: within ``radius_m`` of their middle and not older than ``within_s``.
+        """
+        recent = [(x, y) for when, x, y in self._bumps if now_s - when <= within_s][-count:]
+        if len(recent) < count:
+            return None
+        middle = np.mean(recent, axis=0)
+        far = np.hypot(*(np.array(recent) - middle).T).max()
+        return middle if far <= radius_m else None

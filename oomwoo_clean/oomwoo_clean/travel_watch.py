@@ -1,0 +1,90 @@
+"""Commanded travel against what the scan shows of it: is the robot getting anywhere?"""
+import math
+
+import numpy as np
+from oomwoo_clean.scan_motion import judge, MOVED, STOOD
+from oomwoo_localization.frames import compose, inverse
+
+_COMMAND_COUNTS_S = 0.5       # the base stops by itself after this
+_STALE_S = 0.5                # an older scan is not compared
+_HOPELESS = 4.0               # so many windows of path without ever being a window away
+
+
+class TravelWatch:
+    """
+    Adds up commanded travel during which the scan did not change.
+
+    Call :meth:`command` with what the base gets and :meth:`scan` with each scan. Travel counts
+    in windows: two scans are compared when the commands between them come to ``window_m`` or
+    ``window_rad``. A window that could not tell (see :mod:`scan_motion`) counts for nothing.
+    """
+
+    def __init__(self, window_m, window_rad):
+        """Take the least motion between two scans that are compared."""
+        self.window_m, self.window_rad = window_m, window_rad
+        self.reset()
+
+    def reset(self):
+        """Forget everything."""
+        self._command, self._command_s = (0.0, 0.0), None
+        self.pose = np.zeros(3)             # dead reckoning of the commands
+        self._path_m = 0.0
+        self.heard = False                  # any command at all
+        self.restart()
+
+    def restart(self):
+        """Begin to count anew from the next scan."""
+        self._before = None                 # (scan, pose, path) that later ones are compared with
+        self.stood_m = self.moved_m = 0.0
+        self.windows = 0
+        self.last = None                    # MotionEvidence of the last window
+
+    def command(self, linear, angular, now_s):
+        """Take a command that went to the base."""
+        self._advance(now_s)
+        self.heard = True
+        self._command, self._command_s = (linear, angular), now_s
+
+    def _advance(self, now_s):
+        if self._command_s is None or self._command == (0.0, 0.0):
+            return
+        for_s = min(max(now_s - self._command_s, 0.0), _COMMAND_COUNTS_S)
+        linear, angular = self._command
+        turn = angular * for_s
+        along = linear * for_s
+        self.pose = compose(self.pose, (
+            along * math.cos(turn / 2), along * math.sin(turn / 2), turn))
+        # What an outer wheel goes in a turn is travel, too.
+        self._path_m += max(abs(along), 0.1 * abs(turn))
+        self._command_s = now_s
+
+    def scan(self, scan, now_s, mount_yaw=0.0):
+        """
+        Take a scan of now; return the :class:`MotionEvidence` if a window has ended.
+
+        ``mount_yaw`` is the scanner's direction in the base frame, radians.
+        """
+        self._advance(now_s)
+        if self._before is None:
+            self._before = (scan, self.pose, self._path_m)
+            return None
+        before, pose, path_m = self._before
+        travel = compose(inverse(pose), self.pose)
+        far = math.hypot(*travel[:2]) >= self.window_m or abs(travel[2]) >= self.window_rad
+        gone_m = self._path_m - path_m
+        if not far:
+            if gone_m > _HOPELESS * self.window_m:
+                self._before = (scan, self.pose, self._path_m)
+            return None
+        self._before = (scan, self.pose, self._path_m)
+        c, s = math.cos(mount_yaw), math.sin(mount_yaw)
+        in_scan = (c * travel[0] + s * travel[1], c * travel[1] - s * travel[0], travel[2])
+        self.last = found = judge(before, scan, in_scan)
+        if found.verdict == STOOD:
+            self.stood_m += gone_m
+            self.moved_m = 0.0
+            self.windows += 1
+        elif found.verdict == MOVED:
+            self.stood_m, self.windows = 0.0, 0
+            self.moved_m += gone_m
+        return found
