@@ -25,6 +25,7 @@ from oomwoo_sim_support.sim_sensors import (
     WheelEncoders,
 )
 from oomwoo_sim_support.sim_settings import SimSettings, TICK_S
+from oomwoo_sim_support.sim_soft import SoftThings
 
 _STATE = (mujoco.mjtState.mjSTATE_FULLPHYSICS | mujoco.mjtState.mjSTATE_WARMSTART
           | mujoco.mjtState.mjSTATE_CTRL)
@@ -71,6 +72,7 @@ class EmbeddedSim:
         self._place_dock(np.zeros(3) if dock is None else np.array(dock.pose))
         self._rngs = {'lidar': lidar, 'slip': slip, 'imu': imu, 'infrared': infrared}
         self._bumper = Bumper(self.robot)
+        self._soft = SoftThings(self._fixed, self.robot)
         self._build()
         self._settle()
         self.teleport(layout.start if start is None else start)
@@ -144,6 +146,10 @@ class EmbeddedSim:
                 self._dock.feel(contacts, self._shell, self.time_s)
             else:
                 self._untouched.add(pairs)
+        if self._soft:
+            azimuths = self._soft.touches(self.truth().pose.tolist())
+            if azimuths:
+                self._bumper.touch(azimuths, self.time_s)
         if self._steps % self._encoder_steps == 0:
             self._encoders.update(*self._wheel_angles.tolist())
             if self._carpets:
@@ -325,6 +331,7 @@ class EmbeddedSim:
         self._base_qpos[:2] = x, y
         self._base_qpos[2] = self._rest_height
         mujoco.mju_mulQuat(self._base_qpos[3:], np.array(yaw_quaternion(yaw)), self._rest_tilt)
+        self._soft.put()
         self._apply_targets()
         mujoco.mj_forward(self.model, data)
 
@@ -354,7 +361,8 @@ class EmbeddedSim:
             'command': (self._command, self._command_s, self._wheel_targets),
             'encoders': (encoders.x, encoders.y, encoders.yaw, encoders.angles),
             'dock': self._dock.save(),
-            'bumper': dict(vars(self._bumper)), 'imu': self._imu.since,
+            'bumper': dict(vars(self._bumper)), 'soft': list(self._soft.depths),
+            'imu': self._imu.since,
             'rng': {name: deepcopy(rng.bit_generator.state) for name, rng in self._rngs.items()}}
 
     def restore(self, state):
@@ -367,6 +375,7 @@ class EmbeddedSim:
         encoders = self._encoders
         encoders.x, encoders.y, encoders.yaw, encoders.angles = state['encoders']
         vars(self._bumper).update(state['bumper'])
+        self._soft.depths = list(state['soft'])
         self._dock.restore(state['dock'])
         self._imu.since = state['imu']
         for name, rng in self._rngs.items():

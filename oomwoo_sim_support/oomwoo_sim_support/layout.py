@@ -85,13 +85,18 @@ class Arc:
 
 @dataclass(frozen=True)
 class Soft:
-    """A skirt or curtain: the LiDAR sees it, the robot pushes through it."""
+    """
+    A skirt or curtain: the LiDAR sees it, the robot pushes through it.
+
+    ``press`` is how far into it the bumper is pressed, metres; 0: not at all.
+    """
 
     name: str
     points: np.ndarray
     closed: bool
     thickness: float
     z: tuple
+    press: float
 
 
 @dataclass(frozen=True)
@@ -167,7 +172,7 @@ _ELEMENTS = {
     'soft': (Soft, {
         'name': ('name', read.text, _REQUIRED), 'points': ('points', read.polyline, _REQUIRED),
         'closed': ('closed', read.flag, False), 'thickness': ('thickness', read.positive, 0.02),
-        'z': ('z', read.height, _HEIGHT)}),
+        'z': ('z', read.height, _HEIGHT), 'press': ('press', read.not_negative, 0.0)}),
     'carpets': (Carpet, {
         'name': ('name', read.text, _REQUIRED), 'polygon': ('polygon', read.polygon, _REQUIRED),
         'friction': ('friction', read.positive, 1.0)}),

@@ -4,7 +4,7 @@ The one normal form of a world: upright boxes and cylinders, which every exporte
 Walls become a box a segment, arcs a row of short boxes, so that the map, the Gazebo world and the
 MuJoCo model cannot disagree about a shape.
 """
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import math
 
 import numpy as np
@@ -19,8 +19,9 @@ class Primitive:
     An upright box or cylinder in the map frame, metres and radians.
 
     ``half_x`` and ``half_y`` are a box's half sizes before it is turned by ``yaw``; a cylinder has
-    its radius in both. ``soft`` things are seen by the LiDAR and touched by nothing. ``element``
-    is the name of the layout's element that this is a piece of.
+    its radius in both. ``soft`` things are seen by the LiDAR and touched by nothing; those with a
+    ``press_m`` press the bumper while the shell goes that far into them. ``element`` is the name
+    of the layout's element that this is a piece of.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Primitive:
     z_max: float
     soft: bool = False
     element: str = ''
+    press_m: float = 0.0
 
     @property
     def radius(self):
@@ -56,6 +58,19 @@ class Primitive:
         across = np.abs(c * dy - s * dx) - self.half_y
         outside = np.hypot(np.maximum(along, 0.0), np.maximum(across, 0.0))
         return outside + np.minimum(np.maximum(along, across), 0.0)
+
+    def nearest_point(self, x, y):
+        """Return the (x, y) of it that is nearest to a point: the point itself when inside."""
+        c, s = math.cos(self.yaw), math.sin(self.yaw)
+        along = c * (x - self.x) + s * (y - self.y)
+        across = c * (y - self.y) - s * (x - self.x)
+        if self.kind == 'cylinder':
+            share = min(1.0, self.half_x / max(math.hypot(along, across), 1e-12))
+            along, across = share * along, share * across
+        else:
+            along = max(-self.half_x, min(self.half_x, along))
+            across = max(-self.half_y, min(self.half_y, across))
+        return self.x + c * along - s * across, self.y + s * along + c * across
 
     def corners(self):
         """Return a box's (4, 2) corners, or a cylinder's square's, counterclockwise."""
@@ -88,7 +103,9 @@ def primitives(layout):
     for arc in layout.arcs:
         found += _arc(arc)
     for soft in layout.soft:
-        found += _polyline(soft.name, soft.points, soft.closed, soft.thickness, soft.z, True)
+        found += [
+            replace(part, press_m=soft.press) for part in _polyline(
+                soft.name, soft.points, soft.closed, soft.thickness, soft.z, True)]
     if layout.dock:
         found += dock_primitives(layout.dock)
     return found
