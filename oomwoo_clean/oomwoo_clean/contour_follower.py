@@ -227,11 +227,11 @@ class ContourFollower:
 
         ease = min(1.0, abs(inner_error) / math.radians(s.slow_at_deg))
         linear = s.speed + (s.slow_speed - s.speed) * ease
+        linear = min(linear, self._closing_limit(distance_error, approach))
         self._curvature += 0.5 * (surface.curvature_per_m - self._curvature)
         bend = max(self._path_curvature(self._curvature), 0.0)
         towards = s.turn_gain * inner_error + s.curve_share * bend * linear
         towards = min(max(towards, -s.turn_limit), s.turn_limit)
-        linear = min(linear, self._closing_limit(distance_error, approach))
         linear = self._guarded(around, linear, -towards)
 
         near = abs(distance_error) < 0.05 and abs(inner_error) < math.radians(30.0)
