@@ -271,7 +271,7 @@ class EscapeReflex:
             FOLLOW_OUT, CONFINED,
             f'confined: {s.bumps} bumps within {s.bumps_radius_m} m and {s.bumps_s:g} s; '
             f'follows the edge out {how}',
-            moves.follow_out(self._senses, s, self.robot, is_out), now_s)
+            moves.follow_out(self._senses, s, self.robot, middle, is_out), now_s)
         self._record(middle, CONFINED, s.bumps_radius_m)
 
     # -- (c) no progress ---------------------------------------------------------------------
@@ -336,6 +336,7 @@ class EscapeReflex:
         if self.state == PEEL:
             self._peeled(value)
         elif self.state == FOLLOW_OUT and value:
+            self._bumpers.forget_bumps()
             self._watch()
         elif self.state == FOLLOW_OUT:
             self._stay(CONFINED, 'confined: followed the edge on both sides and did not get out')

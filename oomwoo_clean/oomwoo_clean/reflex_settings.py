@@ -33,9 +33,10 @@ class ReflexSettings:
     bumps_radius_m: float = setting(0.35, 'that radius', 'm', 0.05, 2.0)
     bumps_s: float = setting(30.0, 'that time', 's', 1.0, 300.0)
     out_m: float = setting(
-        0.75, 'out of it: this far from the middle of the bumps', 'm', 0.2, 5.0)
+        0.55, 'out of it: this far from the middle of the bumps', 'm', 0.2, 5.0)
     follow_s: float = setting(
-        20.0, 'edge followed on one side for this long, then on the other', 's', 2.0, 120.0)
+        13.0, 'edge followed on one side for this long; then gaps, then the other side', 's',
+        2.0, 120.0)
     follow_standoff_m: float = setting(
         0.195, 'body centre to the edge while following out', 'm', 0.18, 0.6)
     window_m: float = setting(

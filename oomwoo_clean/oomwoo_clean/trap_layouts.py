@@ -10,6 +10,7 @@ import math
 import numpy as np
 from oomwoo_localization.robot import load_robot
 from oomwoo_sim_support.layout import Layout, layout_from_dict
+from scipy.ndimage import label
 
 KINDS = ('forest', 'pocket', 'bridge', 'slot')
 ROOM_M = 2.2                  # half the side of the room
@@ -78,22 +79,53 @@ def traps(seed=0, each=5):
 # are (form, middle, size or radius, yaw, z).
 
 def _forest(rng):
-    """Chairs round a table: legs closer together than is comfortable, wider than the robot."""
-    parts, middle = [], (0.75, 0.0)
-    for row in range(3):
-        for column in range(3):
-            seat = rng.uniform(0.40, 0.47)
-            x = middle[0] + (row - 1) * 0.62 + rng.uniform(-0.06, 0.06)
-            y = middle[1] + (column - 1) * 0.62 + rng.uniform(-0.06, 0.06)
-            yaw, leg = rng.uniform(-0.5, 0.5), rng.uniform(0.012, 0.025)
-            for dx, dy in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
+    """Nine chairs, and the robot among their legs: some gaps let it through, some do not."""
+    middle = (0.0, 0.0)
+    while True:
+        parts, pitch = [], rng.uniform(0.74, 0.86)
+        for row in (-1, 0, 1):
+            for column in (-1, 0, 1):
+                seat, leg = rng.uniform(0.40, 0.47), rng.uniform(0.012, 0.025)
+                x, y = np.array([row, column]) * pitch + rng.uniform(-0.06, 0.06, 2)
+                yaw = rng.uniform(-0.5, 0.5)
                 c, s = math.cos(yaw) * seat / 2, math.sin(yaw) * seat / 2
-                parts.append(('leg', (x + c * dx - s * dy, y + s * dx + c * dy), leg, 0.0, _TALL))
-    side = rng.choice((-1.0, 1.0))
+                parts += [
+                    ('leg', (x + c * dx - s * dy, y + s * dx + c * dy), leg, 0.0, _TALL)
+                    for dx, dy in ((1, 1), (1, -1), (-1, 1), (-1, -1))]
+        start = _clear_of(parts, middle, rng)
+        if _leads_out(parts, start, 1.5):
+            break
+    out = float(rng.uniform(-math.pi, math.pi))
     return parts, {
-        'start': (-0.75, float(rng.uniform(-0.3, 0.3))), 'yaw': 0.0,
-        'lure': (2.1, float(rng.uniform(-0.3, 0.3))), 'goal': (-1.3, 0.9 * side),
-        'center': middle, 'radius_m': 1.2}
+        'start': start, 'yaw': float(rng.uniform(-math.pi, math.pi)),
+        'lure': _at(middle, out, 1.3), 'goal': _at(middle, out + float(rng.uniform(1.2, 5.0)), 1.5),
+        'center': middle, 'radius_m': 1.25}
+
+
+def _leads_out(legs, start, distance):
+    """Tell whether a body with a hand's breadth of a hair to spare gets from start that far."""
+    radius, cell = load_robot().body.radius + 0.008, 0.01
+    axis = np.arange(-distance, distance + cell, cell)
+    x, y = np.meshgrid(axis, axis, indexing='ij')
+    free = np.ones(x.shape, dtype=bool)
+    for _, at, leg, _, _ in legs:
+        free &= np.hypot(x - at[0], y - at[1]) > radius + leg
+    areas, _ = label(free)
+    here = tuple(np.round((np.array(start) + distance) / cell).astype(int))
+    return areas[here] != 0 and areas[here] == areas[0, 0]
+
+
+def _clear_of(legs, middle, rng):
+    """Return a place near the middle where the body just fits in."""
+    radius = load_robot().body.radius + 0.008
+    while True:
+        place = np.array(middle) + rng.uniform(-0.45, 0.45, 2)
+        if all(np.hypot(*(place - at)) > radius + leg for _, at, leg, _, _ in legs):
+            return tuple(place.tolist())
+
+
+def _at(middle, bearing, distance):
+    return (middle[0] + distance * math.cos(bearing), middle[1] + distance * math.sin(bearing))
 
 
 def _pocket(rng):
@@ -120,7 +152,7 @@ def _bridge(rng):
     return parts, {
         'start': (-0.6, float(rng.uniform(-0.2, 0.2))), 'yaw': float(rng.uniform(-0.3, 0.3)),
         'lure': (1.4, float(rng.uniform(-0.3, 0.3))), 'goal': (-1.2, 0.7 * rng.choice((-1, 1))),
-        'center': (0.4, 0.0), 'radius_m': 0.55}
+        'center': (0.4, 0.0), 'radius_m': 0.2 + length / 2}
 
 
 def _slot(rng):

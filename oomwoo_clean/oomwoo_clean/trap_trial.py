@@ -6,7 +6,7 @@ import time
 import numpy as np
 from oomwoo_clean.escape_reflex import EscapeReflex
 from oomwoo_clean.reflex_settings import STUCK
-from oomwoo_localization.frames import compose, wrap_angle
+from oomwoo_localization.frames import wrap_angle
 from oomwoo_sim_support.embedded_sim import EmbeddedSim
 from oomwoo_sim_support.sim_settings import SimSettings
 
@@ -20,14 +20,14 @@ _AGAIN_S = 1.0                # a cancelled goal is tried again after this
 
 class Pusher:
     """
-    Drives straight at its target by odometry, whatever is in the way.
+    Drives straight at its target, whatever is in the way.
 
     The first target is the lure; when that goal is cancelled it goes for the one outside, and for
     that again and again.
     """
 
     def __init__(self, targets):
-        """Take the targets (x, y) in odom, in their order."""
+        """Take the targets (x, y) in the map, in their order."""
         self._targets = list(targets)
         self._wait_until_s = -math.inf
 
@@ -85,17 +85,14 @@ def run_trap(trap, limit_s=180.0, settings=None, seed=0, reflex=True, sim_settin
     began = time.perf_counter()
     sim = EmbeddedSim(
         trap.layout, settings=sim_settings or SimSettings(), seed=seed, start=trap.start)
-    odom_from_map = _inverse_start(trap.start)
-    targets = [compose(odom_from_map, (*point, 0.0))[:2] for point in (trap.lure, trap.goal)]
-    driver, escape = Pusher(targets), EscapeReflex(settings)
+    driver, escape = Pusher((trap.lure, trap.goal)), EscapeReflex(settings)
     truths, fired, events, stuck_s, out = [], {}, [], None, None
     arrived = False
     for tick in range(round(limit_s / PERIOD_S)):
         now_s = sim.time_s
-        odom = sim.odometry().pose
         for side, pressed in zip(('left', 'right'), sim.bumpers()):
             escape.bumper(side, pressed, now_s)
-        escape.odometry(odom)
+        escape.odometry(sim.odometry().pose)
         if tick % SCAN_EVERY == 0:
             escape.scanned(sim.scan(), sim.base_from_scan, now_s)
         if reflex:
@@ -107,7 +104,8 @@ def run_trap(trap, limit_s=180.0, settings=None, seed=0, reflex=True, sim_settin
             if out.cancel_goals:
                 driver.cancel(now_s)
         active = out is not None and out.active
-        command = (out.linear, out.angular) if active else driver.command(odom, now_s)
+        command = (out.linear, out.angular) if active else driver.command(
+            sim.truth().pose, now_s)              # it is localized; the reflexes are not
         if command is not None:
             sim.set_command(*command)
             escape.commanded(*command, now_s)
@@ -124,12 +122,6 @@ def run_trap(trap, limit_s=180.0, settings=None, seed=0, reflex=True, sim_settin
             break
     return _result(
         trap, np.array(truths), arrived, stuck_s, fired, events, time.perf_counter() - began)
-
-
-def _inverse_start(start):
-    c, s = math.cos(start[2]), math.sin(start[2])
-    x, y = start[:2]
-    return np.array([-c * x - s * y, s * x - c * y, -start[2]])
 
 
 def _result(trap, truths, arrived, stuck_s, fired, events, wall_s):

@@ -26,7 +26,7 @@ class TravelWatch:
 
     def reset(self):
         """Forget everything."""
-        self._command, self._command_s = (0.0, 0.0), None
+        self._command, self._command_s, self._until_s = (0.0, 0.0), -math.inf, None
         self.pose = np.zeros(3)             # dead reckoning of the commands
         self._path_m = 0.0
         self.heard = False                  # any command at all
@@ -46,9 +46,13 @@ class TravelWatch:
         self._command, self._command_s = (linear, angular), now_s
 
     def _advance(self, now_s):
-        if self._command_s is None or self._command == (0.0, 0.0):
+        """Carry the dead reckoning on to now, but not beyond what the last command counts."""
+        since_s, self._until_s = self._until_s, now_s
+        if since_s is None or self._command == (0.0, 0.0):
             return
-        for_s = min(max(now_s - self._command_s, 0.0), _COMMAND_COUNTS_S)
+        for_s = min(now_s, self._command_s + _COMMAND_COUNTS_S) - since_s
+        if for_s <= 0.0:
+            return
         linear, angular = self._command
         turn = angular * for_s
         along = linear * for_s
@@ -56,7 +60,6 @@ class TravelWatch:
             along * math.cos(turn / 2), along * math.sin(turn / 2), turn))
         # What an outer wheel goes in a turn is travel, too.
         self._path_m += max(abs(along), 0.1 * abs(turn))
-        self._command_s = now_s
 
     def scan(self, scan, now_s, mount_yaw=0.0):
         """
