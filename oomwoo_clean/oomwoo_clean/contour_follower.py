@@ -3,7 +3,6 @@ Follow any shape with the LiDAR: a reflex from scan to wheels, without map, loca
 
 :meth:`ContourFollower.step` is one pass through the numbered steps, ten times a second.
 """
-from collections import deque
 import math
 
 import numpy as np
@@ -14,6 +13,7 @@ from oomwoo_clean.contour_estimator import (
     nearest_beam,
     Surface,
 )
+from oomwoo_clean.contour_motion import SentCommands
 from oomwoo_clean.contour_settings import (
     ALIGN,
     ARC,
@@ -26,8 +26,15 @@ from oomwoo_clean.contour_settings import (
     TOUCH,
 )
 from oomwoo_clean.contour_touch import TouchTrace
-from oomwoo_clean.front_guard import first_in_the_way, polar_point, seen_along
-from oomwoo_localization.frames import compose, inverse, matrix_from_xyzrpy, wrap_angle
+from oomwoo_clean.front_guard import (
+    first_along_surface,
+    first_in_the_way,
+    path_curvature,
+    polar_point,
+    seen_along,
+)
+from oomwoo_clean.narrow_gap import NarrowGap
+from oomwoo_localization.frames import wrap_angle
 from oomwoo_localization.robot import load_robot
 from oomwoo_localization.scans import ScanError
 from oomwoo_localization.settings import check_settings, SettingError
@@ -36,8 +43,9 @@ from oomwoo_localization.settings import check_settings, SettingError
 _LOOK_S = 0.3
 _GAP_S = 0.5                  # without a scan for this long, what was seen before is not believed
 _ARC_SHARE = 0.6              # of the speed, while curving towards a lost surface
+_GAP_SHARE = 0.7              # ... and in a narrow gap
 _VANISHED_M = 0.15            # a surface that is farther away at once by this is another one
-_STRAIGHT_PER_M = 1.5         # less curvature than this is noise as far as the path goes
+_TURN_SHARE = 0.8             # of the fastest turn, on the spot
 _LEAST_ROOM_M = 0.01
 _BACK_OFFS = 3                # for a bumper that does not let go
 _TOUCHING_S = 0.5             # tracing by touch ends when nothing touched was followed for so long
@@ -82,6 +90,7 @@ class ContourFollower:
             self.forget()
             self._touch.forget()
         self.settings = self._touch.settings = settings
+        self._gap = NarrowGap(self.robot, self.settings)
 
     def reset(self):
         """Go back to how it was when it was made, but for being enabled or not."""
@@ -99,12 +108,14 @@ class ContourFollower:
     def forget(self):
         """Forget what was seen, after a jump in time or with another side; a bump stays a bump."""
         self._time_s = None
-        self._sent = deque(maxlen=16)   # (when, m/s, rad/s) of the last commands
+        self._sent = SentCommands()
         self._look_s = _LOOK_S
         self._nearest = None            # point of the surface when last seen, moved along with us
         self._last_seen_s = -math.inf
         self._curvature = 0.0
         self._turned_rad = 0.0          # in ARC
+        self._gap = NarrowGap(self.robot, self.settings)     # where the standoff is less
+        self._passage = None
 
     def step(self, scan, base_from_scan, time_s, bumper_left=False, bumper_right=False, age_s=0.0,
              odom=None):
@@ -124,7 +135,8 @@ class ContourFollower:
         elapsed = self._elapsed(time_s)
         if elapsed is None and not bump:
             return self._output
-        now_from_scan = self._moved_on(time_s, age_s) @ base_from_scan
+        self._now_s = time_s + age_s
+        now_from_scan = self._sent.moved_on(time_s, age_s) @ base_from_scan
         self._look_s = _LOOK_S + age_s
         self._touch.moved(odom)
         try:
@@ -141,6 +153,10 @@ class ContourFollower:
         surface = self._measured(around, seed)                 # 3-6: run, circle, check, body
         surface = self._unless_dropped_out(surface, time_s)
         blocker = self._in_the_way(around, surface)            # the front guard hands over
+        if self._gap.must_turn(around, blocker is not None):
+            return self._turn_in_gap(surface)
+        if self._gap.inside:
+            surface, blocker = self._passage.surface if self._passage else surface, None
         if blocker is not None:
             surface = self._measured(around, blocker)
             self._last_seen_s = time_s
@@ -198,28 +214,29 @@ class ContourFollower:
         """
         s = self.settings
         radius = self.robot.body.radius + s.guard_margin_m
+        self._passage = None
         if surface is None:
             linear, angular = self._command
             curvature = angular / linear if linear > 0.01 else 0.0
             return first_in_the_way(around.smooth, radius, s.guard_ahead_m, curvature)[1]
-        start = polar_point(surface.distance_m - s.standoff_m, surface.bearing_rad)
-        ahead = seen_along(around.smooth, start, surface.bearing_rad + math.pi / 2)
-        return first_in_the_way(
-            ahead, radius, s.guard_ahead_m, -self._path_curvature(surface.curvature_per_m),
-            leave_out=slice(surface.first, surface.last + 1))[1]
-
-    def _path_curvature(self, curvature):
-        """Return the curvature of the path at the standoff along a surface; 0 along a wall."""
-        if abs(curvature) < _STRAIGHT_PER_M:
-            return 0.0
-        return curvature / max(1.0 + curvature * self.settings.standoff_m, 0.2)
+        own = np.zeros(len(around.smooth), dtype=bool)
+        own[max(surface.first, 0):surface.last + 1] = True
+        blocker = first_along_surface(
+            around, surface, s.standoff_m, radius, s.guard_ahead_m, own)
+        if blocker is not None or self._gap.inside:
+            self._passage = self._gap.look(around, surface, s.window_m)
+        if self._passage is None:
+            return blocker
+        gap = self._passage
+        return first_along_surface(
+            around, gap.surface, gap.standoff_m, gap.body_m, s.guard_ahead_m, own | gap.sides)
 
     # -- steps 7 and 8: steer -------------------------------------------------------------------
 
     def _follow(self, around, surface, blocked):
         """Steer along a surface: from distance error to approach angle to turn rate."""
         s = self.settings
-        distance_error = surface.distance_m - s.standoff_m
+        distance_error = surface.distance_m - self._gap.standoff_m
         approach = wrap_angle(surface.bearing_rad + math.pi / 2)       # 0 is along the surface
         limit = math.radians(s.approach_limit_deg)
         wanted = min(max(s.approach_gain * distance_error, -limit), limit)
@@ -227,9 +244,11 @@ class ContourFollower:
 
         ease = min(1.0, abs(inner_error) / math.radians(s.slow_at_deg))
         linear = s.speed + (s.slow_speed - s.speed) * ease
+        if self._gap.inside:
+            linear *= _GAP_SHARE
         linear = min(linear, self._closing_limit(distance_error, approach))
         self._curvature += 0.5 * (surface.curvature_per_m - self._curvature)
-        bend = max(self._path_curvature(self._curvature), 0.0)
+        bend = max(path_curvature(self._curvature, self._gap.standoff_m), 0.0)
         towards = s.turn_gain * inner_error + s.curve_share * bend * linear
         towards = min(max(towards, -s.turn_limit), s.turn_limit)
         linear = self._guarded(around, linear, -towards)
@@ -243,10 +262,19 @@ class ContourFollower:
         """Return the speed at which the body stops short of what the commanded arc would sweep."""
         if linear <= 0.0:
             return linear
-        radius = self.robot.body.radius + self.settings.stop_margin_m
-        horizon = self._look_s * linear
-        travel, _ = first_in_the_way(around.smooth, radius, horizon, angular / linear)
+        radius = min(self.robot.body.radius + self.settings.stop_margin_m, self._gap.guard_m)
+        sides = None if self._passage is None else self._passage.sides
+        travel, _ = first_in_the_way(
+            around.smooth, radius, self._look_s * linear, angular / linear, sides)
         return min(linear, travel / self._look_s)
+
+    def _turn_in_gap(self, surface):
+        """Turn on the spot at the end of a narrow gap, away from the surface."""
+        self._remember(surface)
+        if self._gap.wedged:
+            return self._drive(0.0, 0.0, LOST, reason='no way out of a narrow gap')
+        turn = _TURN_SHARE * self.settings.turn_limit
+        return self._drive(0.0, turn, FOLLOW, surface, reason='turning in a narrow gap')
 
     def _closing_limit(self, distance_error, approach):
         """Return the speed at which a surface ahead is not come nearer to than the standoff."""
@@ -285,6 +313,8 @@ class ContourFollower:
             self._back_left_m = s.back_off_m
             self._untraceable = (
                 self._touch.bump(around, left, right) if s.touch else 'bumped into something')
+            if self._gap.inside:            # its sides are known, and close: no reason to halt
+                self._untraceable, self._back_left_m = '', self._gap.touched()
         else:
             back_m = max(-self._command[0], 0.0) * elapsed
             self._back_left_m -= back_m
@@ -299,6 +329,7 @@ class ContourFollower:
         if around is not None:
             margin_m = float(around.distance.min(initial=1.0)) - self.robot.body.radius
             radius = self.robot.body.radius + min(s.stop_margin_m, max(margin_m - 0.005, 0.0))
+            radius = min(radius, self._gap.guard_m)
             behind, _ = first_in_the_way(-around.smooth, radius, _LOOK_S * max(linear, 0.0))
             linear = min(linear, behind / _LOOK_S)
         state = HALT if self._untraceable else TOUCH
@@ -332,7 +363,7 @@ class ContourFollower:
             math.nan if surface is None else float(surface.distance_m),
             math.nan if surface is None else float(mirror * surface.bearing_rad),
             self._bumped, self._bumped and linear < 0.0, blocked, reason)
-        self._sent.append((self._now_s, self._output.linear, self._output.angular))
+        self._sent.note(self._now_s, self._output.linear, self._output.angular)
         return self._output
 
     def _by_touch(self, surface):
@@ -341,21 +372,6 @@ class ContourFollower:
                 polar_point(surface.distance_m, surface.bearing_rad)):
             self._touched_s = self._time_s
         return self._time_s - self._touched_s < _TOUCHING_S
-
-    def _moved_on(self, time_s, age_s):
-        """Return the 4 x 4 base_now_from_base_then: what was commanded while a scan came in."""
-        pose, until = (0.0, 0.0, 0.0), time_s + age_s
-        self._now_s = until
-        if age_s <= 0.0 or not self._sent:
-            return np.eye(4)
-        moments = [when for when, _, _ in self._sent][1:] + [until]
-        for (start, linear, angular), end in zip(self._sent, moments):
-            during = min(end, until) - max(start, time_s)
-            if during > 0.0:
-                x, y = polar_point(linear * during, 0.5 * angular * during).tolist()
-                pose = compose(pose, (x, y, angular * during))
-        x, y, yaw = inverse(pose)
-        return matrix_from_xyzrpy(x, y, 0.0, yaw=yaw)
 
     def _elapsed(self, time_s):
         """Return the seconds since the scan before, None for one that is not newer."""
@@ -374,6 +390,7 @@ class ContourFollower:
 
     def _move_memory(self, elapsed):
         """Move the remembered point the way the last command moved the robot."""
+        self._gap.moved(self._command[0] * elapsed, self._command[1] * elapsed)
         if self._nearest is not None:
             linear, angular = self._command
             turn = angular * elapsed

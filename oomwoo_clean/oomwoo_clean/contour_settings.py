@@ -51,6 +51,9 @@ class FollowerSettings:
         0.0, 1.0)
     stop_margin_m: float = setting(
         0.015, 'gap to the body at which it drives no nearer to anything', 'm', 0.0, 0.2)
+    gap_margin_m: float = setting(
+        0.01, 'gap to the body that a narrow gap must leave on each side to be driven into', 'm',
+        0.0, 0.2)
     search_m: float = setting(
         3.0, 'way straight ahead in search of a first surface', 'm', 0.0, 50.0)
     coast_s: float = setting(

@@ -9,6 +9,7 @@ import math
 import numpy as np
 
 _STRAIGHT_PER_M = 1e-3
+_WALL_PER_M = 1.5             # less curvature of a surface than this is noise
 
 
 def travel_to_points(points, radius_m, curvature_per_m=0.0):
@@ -41,7 +42,7 @@ def first_in_the_way(points, radius_m, horizon_m, curvature_per_m=0.0, leave_out
     """
     Return ``(travel_m, index)`` of the point that a disc meets first along an arc.
 
-    Looks ``horizon_m`` ahead; ``leave_out`` is a slice of points that do not count. ``(inf,
+    Looks ``horizon_m`` ahead; ``leave_out`` (N,) marks points that do not count. ``(inf,
     None)`` when the disc meets none.
     """
     square = points[:, 0] ** 2 + points[:, 1] ** 2
@@ -55,6 +56,28 @@ def first_in_the_way(points, radius_m, horizon_m, curvature_per_m=0.0, leave_out
     if travel[first] > horizon_m:
         return math.inf, None
     return float(travel[first]), int(near[first])
+
+
+def first_along_surface(around, surface, standoff_m, radius_m, horizon_m, leave_out=None):
+    """
+    Return the index of what a disc meets first on the way along a surface, or None.
+
+    The disc begins where the body centre would be beside the surface at the standoff; ``around``
+    are the :class:`~oomwoo_clean.contour_estimator.Surroundings`, of which ``leave_out`` does not
+    count.
+    """
+    start = polar_point(surface.distance_m - standoff_m, surface.bearing_rad)
+    ahead = seen_along(around.smooth, start, surface.bearing_rad + math.pi / 2)
+    return first_in_the_way(
+        ahead, radius_m, horizon_m, -path_curvature(surface.curvature_per_m, standoff_m),
+        leave_out)[1]
+
+
+def path_curvature(curvature_per_m, standoff_m):
+    """Return the curvature of the path at the standoff along a surface; 0 along a wall."""
+    if abs(curvature_per_m) < _WALL_PER_M:
+        return 0.0
+    return curvature_per_m / max(1.0 + curvature_per_m * standoff_m, 0.2)
 
 
 def seen_along(points, origin, heading_rad):
