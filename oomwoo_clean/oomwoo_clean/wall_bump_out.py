@@ -26,7 +26,7 @@ _TURN_SLOWDOWN = 5.0                   # rad/s^2
 _TURNED_RAD = 0.05
 _LAG_S = 0.08
 _COAST_S = 0.1
-_LEAD_MPS = 0.08
+_LEAD_MPS = 0.1
 _HEADING_GAIN = 4.0                    # 1/s
 _SPEED_S = 0.04
 _LATE_BUMP_S = 0.06                    # other half pressed within this: one bump with both
@@ -37,7 +37,7 @@ class BumpOutSettings(SurfaceSettings):
     """What the bump-out can be told; every field is a parameter of its node."""
 
     cruise_speed: float = setting(0.28, 'driving in and along a surface', 'm/s', 0.05, 0.3)
-    back_speed: float = setting(0.12, 'retracing its path after a bump', 'm/s', 0.02, 0.3)
+    back_speed: float = setting(0.08, 'retracing its path after a bump', 'm/s', 0.02, 0.3)
     turn_speed: float = setting(2.0, 'turning in place', 'rad/s', 0.2, 2.5)
     back_off_m: float = setting(
         0.004, 'way back after the bumper has let go', 'm', 0.0, 0.3)
@@ -224,22 +224,26 @@ class WallBumpOut:
             self._path.append([ahead, yaw, turning])
 
     def _take_back(self, back, turned):
-        """Shorten the remembered path by what was driven back."""
+        """Shorten the remembered path by what was driven back; keep its heading there."""
         self._back_m += max(back, 0.0)
+        # Wheels that slipped on against what was touched are not on the path.
+        self._beyond_m -= back
+        back = max(-self._beyond_m, 0.0)
+        self._beyond_m = max(self._beyond_m, 0.0)
         left_rad = abs(turned)
         while self._path:
             ahead, yaw, turning = self._path[-1]
             if turning:
-                if left_rad < abs(yaw):
-                    self._path[-1][1] -= math.copysign(left_rad, yaw)
-                    return
-                left_rad -= abs(yaw)
+                part = min(left_rad / max(abs(yaw), 1e-9), 1.0)
+                left_rad -= part * abs(yaw)
             else:
-                if back < ahead:
-                    self._path[-1][0] -= back
-                    self._path[-1][1] -= yaw * back / ahead
-                    return
-                back -= ahead
+                part = min(back / max(ahead, 1e-9), 1.0)
+                back -= part * ahead
+            self._path_heading -= self._sign * part * yaw
+            if part < 1.0:
+                self._path[-1][0] -= part * ahead
+                self._path[-1][1] -= part * yaw
+                return
             self._path.pop()
 
     # -- trouble ----------------------------------------------------------------------------
@@ -305,6 +309,7 @@ class WallBumpOut:
             self._turned = self._round_from = self._sign * self._odom[2]
             self.surface.forget()
         self._bumped_s, self._back_m, self._released_m = time_s, 0.0, None
+        self._path_heading, self._beyond_m = self._turned, 0.0
         word = self._feel()
         self._state = BACK
         return word
@@ -352,8 +357,10 @@ class WallBumpOut:
         ahead, yaw, turning = self._path[-1]
         if turning:
             return 0.0, -math.copysign(s.turn_speed, self._sign * yaw)
-        curvature = yaw / ahead if abs(ahead) > 1e-3 else 0.0
-        return -s.back_speed, -s.back_speed * self._sign * max(-5.0, min(5.0, curvature))
+        curvature = self._sign * yaw / ahead if abs(ahead) > 1e-3 else 0.0
+        turn = min(self._speed, 0.0) * max(-5.0, min(5.0, curvature))
+        turn += _HEADING_GAIN * (self._path_heading - self._turned)
+        return -s.back_speed, max(-s.turn_speed, min(s.turn_speed, turn))
 
     def _start_turn(self):
         s, surface = self.settings, self.surface
@@ -365,7 +372,9 @@ class WallBumpOut:
         self._glide_m = self._vary() * min(max(
             s.miss_m / (2.0 * surface.std_rad), s.glide_least_m), s.glide_most_m)
         self._hop_m = s.hop_m * self._vary()
-        return self._aim(surface.direction + 4.0 * self._hop_m / self._glide_m)
+        off = surface.offset(self._mirrored())
+        return self._aim(surface.direction + max(
+            4.0 * self._hop_m / self._glide_m - s.line_gain * off, -0.1))
 
     def _aim(self, heading):
         self._target = heading
@@ -377,7 +386,8 @@ class WallBumpOut:
         left = self._target - self._turned - self._rate * _LAG_S
         if left < _TURNED_RAD + _COAST_S * min(max(self._rate, 0.0), 0.8):
             return self._start_run()
-        return 0.0, min(self.settings.turn_speed, math.sqrt(2.0 * _TURN_SLOWDOWN * left))
+        still = min(max(-self._speed, 0.0), self.settings.back_speed)   # rolling back, yet
+        return still, min(self.settings.turn_speed, math.sqrt(2.0 * _TURN_SLOWDOWN * left))
 
     def _start_run(self):
         s, surface = self.settings, self.surface
