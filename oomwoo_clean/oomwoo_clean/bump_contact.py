@@ -111,16 +111,19 @@ class Contact:
         """
         Put it where the robot was by the newest correction.
 
-        Wheels that turn against the thing slip, and the correction takes that back: it is no
-        error of the place where the touch began.
+        Wheels that turn against the thing slip, forward or with the body sliding aside, and the
+        correction takes that back: it is no error of the place where the touch began. So of a
+        correction, only what is more than the wheels have pushed moves the touch.
         """
         pose = compose(map_from_odom, self.odom_pose)
         if self.first_pose is None:
-            self.first_pose = pose.copy()
-        heading = self.first_pose[2]
-        slipped = min(max(-progress(self.first_pose, pose), 0.0), self.pushed_m)
-        pose[:2] += slipped * np.array([math.cos(heading), math.sin(heading)])
-        self.pose = pose
+            self.first_pose = pose
+        moved = pose - self.first_pose
+        moved[2] = wrap_angle(moved[2])
+        distance = math.hypot(moved[0], moved[1])
+        if self.pushed_m > 0.0:
+            moved *= max(distance - self.pushed_m, 0.0) / max(distance, 1e-9)
+        self.pose = self.first_pose + moved
 
     def lose_covered(self, xy, deep_m, radius):
         """
