@@ -35,6 +35,7 @@ setup(
         'bump_map = oomwoo_clean.bump_map_node:main',
         'clean_manager = oomwoo_clean.clean_manager_node:main',
         'dock_drive = oomwoo_clean.dock_drive_node:main',
+        'coverage_planner = oomwoo_clean.coverage_planner_node:main',
         'contour_follower = oomwoo_clean.contour_follower_node:main',
         'dock_detector = oomwoo_clean.dock_detector_node:main',
         'escape_reflex = oomwoo_clean.escape_reflex_node:main',

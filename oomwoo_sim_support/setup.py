@@ -40,6 +40,7 @@ setup(
         'map_server = oomwoo_sim_support.map_server_node:main',
         'map_saver = oomwoo_sim_support.map_saver_node:main',
         'localization_error = oomwoo_sim_support.localization_error_node:main',
+        'coverage_meter = oomwoo_sim_support.coverage_meter_node:main',
         'odom_slip = oomwoo_sim_support.odom_slip_node:main',
         'kidnap_injector = oomwoo_sim_support.kidnap_injector_node:main',
         'reloc_eval = oomwoo_sim_support.reloc_eval_node:main',

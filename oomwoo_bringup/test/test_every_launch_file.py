@@ -38,6 +38,7 @@ NAV2 = {
 GAZEBO = {
     'gz', 'create', 'robot_state_publisher', 'gazebo_bridge', 'gazebo_services',
     'bumper_adapter', 'command_expiry', 'scan_watch'}
+COVERAGE = {'coverage_planner', 'coverage_meter'}
 EDGES = {'contour_follower', 'clean_manager'}
 BARE_REFLEX, FULL_REFLEX = (
     {'escape_reflex', 'velocity_mux'}, {'escape_reflex', 'twist_mux'})
@@ -56,9 +57,13 @@ STARTS = {
     'contour_follow': ({'contour_follower'},) * 2,
     'edge_clean': (EDGES,) * 2,
     'bump_map': ({'bump_map'},) * 2,
+    'coverage': ({'coverage_planner'},) * 2,
     'demo': (
         {'embedded_sim', 'scan_localizer', 'recorder', *EMBEDDED, *EDGES, *BARE_REFLEX},
         {'scan_localizer', 'recorder', *GAZEBO, *NAV2, *EDGES, *FULL_REFLEX}),
+    'coverage_regression': (
+        {'embedded_sim', 'scan_localizer', *EMBEDDED, *COVERAGE, *BARE_REFLEX},
+        {'scan_localizer', *GAZEBO, *NAV2, *COVERAGE, *FULL_REFLEX}),
     'localization_relocalize': (
         {*SCENE, 'kidnap_injector'}, {*SCENE, 'kidnap_injector', 'rviz2'}),
     'localization_stress': ({*SCENE, *STRESS}, {*SCENE, *STRESS, 'rviz2'}),

@@ -14,7 +14,8 @@ FILES = sorted(
     path.name for pattern in ('nav*.yaml', 'slam*.yaml')
     for path in (PACKAGE / 'config').glob(pattern))
 TREE = PACKAGE / 'behavior_trees' / 'navigate_contact_tolerant.xml'
-UPON = {'nav2_bump_map.yaml': 'nav2_params.yaml'}
+UPON = {
+    'nav2_bump_map.yaml': 'nav2_params.yaml', 'nav2_collision_averse.yaml': 'nav2_params.yaml'}
 # Nodes that are called otherwise than the server in the lists.
 ALIASES = {
     '/keepout_mask_server': '/map_server', '/keepout_info_server': '/costmap_filter_info_server'}

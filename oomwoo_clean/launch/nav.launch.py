@@ -9,6 +9,7 @@ from oomwoo_sim_support.launch_choices import (
     is_true,
     LaunchError,
 )
+from oomwoo_sim_support.navigator_settings import CONTROLLERS
 
 ARGUMENTS = (
     ('x_pose', '', 'start in the map [m]; all three empty: told later on /initialpose'),
@@ -29,6 +30,11 @@ ARGUMENTS = (
     (
         'bump_map', 'false',
         'true: Nav2 keeps off what the bumper has felt; needs the node that publishes /bump_map'),
+    (
+        'controller', 'auto',
+        'near obstacles: tolerant touches, averse aborts before it would (Nav2: '
+        'nav2_collision_averse.yaml), auto: nav2_params.yaml is tolerant, the embedded one '
+        'keeps off and backs off'),
     ('keepout_mask', '', 'map file whose dark cells Nav2 keeps out of; empty: none'),
     ('namespace', '', 'namespace of all of it, tf included'),
 )
@@ -55,6 +61,9 @@ def _start(context):
     map_file, notes = scene.find_map(value['map'])
     navigator, navigator_line = choose('nav', value['nav'], NAVIGATORS)
     localizer, localizer_line = scene.choose_localizer(value['localizer'], map_file)
+    if value['controller'] not in CONTROLLERS:
+        raise LaunchError(
+            f'controller:={value["controller"]}: is none of {", ".join(CONTROLLERS)}')
     navigation = _nav2(value, map_file) if navigator == 'nav2' else _embedded(value, map_file)
     return [
         *(LogInfo(msg=note) for note in notes),
@@ -70,7 +79,9 @@ def _embedded(value, map_file):
     if value['keepout_mask'] or is_true('bump_map', value['bump_map']):
         raise LaunchError(
             'bump_map, keepout_mask: the embedded navigator heeds neither; they take nav:=nav2')
-    return [scene.map_server(value, map_file), scene.ours('embedded_navigator', value)]
+    return [
+        scene.map_server(value, map_file),
+        scene.ours('embedded_navigator', value, [CONTROLLERS[value['controller']]])]
 
 
 def _nav2(value, map_file):
@@ -81,6 +92,9 @@ def _nav2(value, map_file):
         'behavior_tree', 'navigate_contact_tolerant.xml', 'oomwoo_bringup', 'behavior_trees',
         '.xml')
     files = [params]
+    if value['controller'] == 'averse':
+        files += scene.parameter_file(
+            'controller', 'nav2_collision_averse.yaml', value['namespace'])[:1]
     if is_true('bump_map', value['bump_map']):
         files += scene.parameter_file('bump_map', 'nav2_bump_map.yaml', value['namespace'])[:1]
     costmaps = scene.for_all_nodes(

@@ -27,6 +27,8 @@ GUARD_M = 0.02                # left in front of the shell after braking
 GRAZE_M = 0.01                # what would slide past the shell's side by noise alone
 # turning faster than this smears a scan; a robot that turns is going nowhere yet
 SPIN_RADPS = 0.6
+# Nav2's tree: two tries, forget the costmaps, two tries, wait
+ABORTS_A_WAIT = 4
 FLOOR_Z_M = 0.02              # a return below this is the floor, seen by a tilted body
 
 
@@ -36,7 +38,8 @@ class NavStep:
     One command and how it goes.
 
     ``linear`` m/s, ``angular`` rad/s. ``done`` ends the goal: reached when ``error_code`` is 0,
-    else failed with that code and ``message``. ``recoveries`` counts contacts and new plans.
+    else failed with that code and ``message``. ``recoveries`` counts contacts and new plans,
+    ``aborts`` collisions that were foreseen.
     """
 
     linear: float = 0.0
@@ -46,6 +49,7 @@ class NavStep:
     error_code: int = Code.NONE
     message: str = ''
     recoveries: int = 0
+    aborts: int = 0
     state: str = 'IDLE'
 
 
@@ -92,7 +96,7 @@ class Navigator:
         self._planner = self._mapped
         self._new_things = np.empty((0, 2))
         self._goal = self.path = self._step_pose = None
-        self._contacts = self._replans = 0
+        self._contacts = self._replans = self._aborts = 0
         self._replanned_at = -math.inf
         self._in_the_way = self._close_ahead = False
         self._command, self._commanded_at = (0.0, 0.0), None
@@ -180,10 +184,15 @@ class Navigator:
     def _decide(self, pose, time_s, bumpers, speed):
         """Return the step that is wanted, whatever the wheels can do."""
         try:
-            if any(bumpers) and self._state == 'DRIVE':
+            if any(bumpers) and self.settings.use_bumpers and self._state == 'DRIVE':
                 return self._touched(pose, time_s, bumpers)
             if self._state == 'BACK_OFF':
                 return self._back_off(pose, time_s)
+            if self._state == 'WAIT' and time_s < self._since:
+                return self._nav(0.0, 0.0)
+            if self._state == 'WAIT':
+                self._plan(pose)
+                self._state = 'DRIVE'
             if self._in_the_way and time_s - self._replanned_at > REPLAN_PAUSE_S:
                 return self._plan_round(pose, time_s)
             if self._close_ahead:
@@ -195,7 +204,42 @@ class Navigator:
             return self._end(follow.error_code, follow.message, follow.distance_remaining)
         if follow.done:
             return self._end(Code.NONE, 'goal reached', follow.distance_remaining)
+        if self.settings.use_collision_detection and self._will_collide(
+                pose, follow.linear, follow.angular):
+            return self._abort(pose, time_s)
         return self._nav(follow.linear, follow.angular, follow.distance_remaining)
+
+    # -- the collision-averse controller ----------------------------------------------------
+
+    def _will_collide(self, pose, linear, angular):
+        """
+        Return whether the body touches something mapped on the arc of a command.
+
+        Looked at from where it stands for ``collision_time_s``, no farther than to the point that
+        is chased, a cell at a time (Macenski et al., 2023; Nav2's ``use_collision_detection``).
+        """
+        settings = self.settings
+        reach_m = min(abs(linear) * settings.collision_time_s, settings.lookahead_m)
+        along = np.arange(0.0, reach_m + 1e-9, self.grid.resolution)
+        turned = along * (angular / linear if linear else 0.0)
+        # The chord to a point of an arc leaves at half the angle turned.
+        chord, heading = along * np.sinc(turned / (2.0 * math.pi)), pose[2] + turned / 2.0
+        middles = np.asarray(pose[:2]) + np.stack(
+            [chord * np.cos(heading), chord * np.sin(heading)], axis=1)
+        return bool((self._planner.clearance(middles) < self.robot.body.radius).any())
+
+    def _abort(self, pose, time_s):
+        """Stop dead, as a controller that throws; plan and try again, or fail the goal."""
+        self._aborts += 1
+        self._command = (0.0, 0.0)
+        if self._aborts >= self.settings.abort_limit:
+            return self._end(
+                Code.NO_VALID_CONTROL, f'collision ahead, {self._aborts} times on the way to '
+                f'({self._goal[0]:.2f}, {self._goal[1]:.2f})')
+        waits = self._aborts % ABORTS_A_WAIT == 0
+        self._state = 'WAIT'
+        self._since = time_s + (self.settings.abort_wait_s if waits else 0.0)
+        return self._nav(0.0, 0.0)
 
     # -- what can come between --------------------------------------------------------------
 
@@ -244,9 +288,9 @@ class Navigator:
             remaining = self._follower.length_m - self._follower.along_m
         return NavStep(
             linear, angular, False, remaining, recoveries=self._contacts + self._replans,
-            state=self._state)
+            aborts=self._aborts, state=self._state)
 
     def _end(self, code, message, remaining=0.0):
-        recoveries = self._contacts + self._replans
+        recoveries, aborts = self._contacts + self._replans, self._aborts
         self.cancel()
-        return NavStep(0.0, 0.0, True, remaining, code, message, recoveries)
+        return NavStep(0.0, 0.0, True, remaining, code, message, recoveries, aborts)

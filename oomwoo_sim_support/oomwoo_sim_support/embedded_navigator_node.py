@@ -84,6 +84,7 @@ class EmbeddedNavigatorNode(SuiteNode):
         self._frames = FrameTree(self)
         self._cmd_vel = self.create_publisher(Twist, 'cmd_vel', 10)
         self._plan = self.create_publisher(Path, 'plan', LATCHED_QOS)
+        self._aborts = 0
         self.create_subscription(OccupancyGrid, 'map', self._on_map, LATCHED_QOS)
         self.create_subscription(LaserScan, 'scan', self._on_scan, SENSOR_QOS)
         self.create_subscription(Bool, 'bumper/left', lambda msg: self._on_bumper(0, msg.data), 10)
@@ -220,6 +221,7 @@ class EmbeddedNavigatorNode(SuiteNode):
         self._look()
         path = self._navigator.path
         step = self._navigator.step(pose, now_s, bumpers)
+        self._count_aborts(step)
         if step.done:
             self._end(ABORTED if step.error_code else SUCCEEDED, step.error_code, step.message)
             return
@@ -227,6 +229,12 @@ class EmbeddedNavigatorNode(SuiteNode):
         if self._navigator.path is not path:
             self._publish_plan()
         self._feed_back(job, pose, step, now_s)
+
+    def _count_aborts(self, step):
+        """Log each collision that was foreseen, in the words by which Nav2's can be counted."""
+        if step.aborts > self._aborts:
+            self.get_logger().warning(f'collision ahead: abort {step.aborts} on this goal')
+        self._aborts = 0 if step.done else step.aborts
 
     def _wait(self, job, now_s, missing):
         """Stand while something is missing, and give the goal up when that takes too long."""
@@ -257,6 +265,7 @@ class EmbeddedNavigatorNode(SuiteNode):
         if job.goal is None:
             job.goal = self._goal_in_map(job.handle.request.pose)
         self._navigator.go(job.goal, pose, now_s)
+        self._aborts = 0
         job.under_way = True
         self._publish_plan()
         x, y, yaw = job.goal

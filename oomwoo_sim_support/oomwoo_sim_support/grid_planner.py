@@ -31,8 +31,7 @@ class GridPlanner:
         self.grid = grid
         self.robot = robot
         self.settings = settings = settings or NavigatorSettings()
-        self.radius_m = robot.body.radius
-        self.limit_m = robot.body.radius + settings.margin_m
+        self.limit_m = (settings.body_radius or robot.body.radius) + settings.margin_m
         distance = np.minimum(grid.obstacle_distance, 100.0)
         known = ~grid.obstacles if settings.allow_unknown else grid.free
         self.passable = known & (distance >= self.limit_m)

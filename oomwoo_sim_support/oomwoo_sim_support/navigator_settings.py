@@ -27,6 +27,17 @@ class Code:
     NO_VALID_PATH = 208
 
 
+# Nav2's tight inflation of 10 cm around everything, and a controller that knows only the map: ways
+# on which the body touches, which are left to bumper and reflexes, or given up when foreseen.
+_AS_NAV2 = {
+    'body_radius': 0.10, 'margin_m': 0.0, 'inflation_m': 0.0, 'use_scan': False,
+    'use_bumpers': False}
+# How the navigator behaves near obstacles: by itself, or like Nav2's with and without
+# use_collision_detection. Settings that differ from the defaults.
+CONTROLLERS = {
+    'auto': {}, 'tolerant': _AS_NAV2, 'averse': {**_AS_NAV2, 'use_collision_detection': True}}
+
+
 class PlanError(ValueError):
     """No path: ``code`` is one of Nav2's for ComputePathToPose, ``message`` the reason."""
 
@@ -45,6 +56,10 @@ class NavigatorSettings:
         0.01, 'the shell never passes closer to a mapped obstacle than this', 'm', 0.0, 0.2)
     inflation_m: float = setting(
         0.10, 'beyond the margin, closeness costs extra over this width', 'm', 0.0, 1.0)
+    body_radius: float = setting(
+        0.0, 'radius of the body that plans are made for; 0: that of the robot. Less is what Nav2 '
+        'does with an inflation below the radius: ways on which the body touches',
+        'm', 0.0, 1.0)
     clearance_weight: float = setting(
         8.0,
         'a metre right at the margin costs as much as one metre and this many more in the open',
@@ -80,6 +95,18 @@ class NavigatorSettings:
     back_off_m: float = setting(0.08, 'reverse this far after a contact', 'm', 0.0, 0.5)
     back_off_speed: float = setting(0.10, 'speed of it', 'm/s', 0.01, 0.5)
     contact_limit: int = setting(3, 'give up at this many contacts on one goal', '', 1, 100)
+    use_bumpers: bool = setting(
+        True, 'back off from what the bumpers touch; false: an escape reflex does that')
+    use_collision_detection: bool = setting(
+        False, "abort, as Nav2's controller can, where the body would come to touch something "
+        'mapped on the way ahead; a robot that may touch goes without')
+    collision_time_s: float = setting(
+        1.0, 'how far ahead that looks, at most to the point that is chased', 's', 0.05, 10.0)
+    abort_limit: int = setting(
+        10, 'the goal fails at this many such aborts; before, it is planned and tried again',
+        '', 1, 1000)
+    abort_wait_s: float = setting(
+        2.0, 'every fourth abort is followed by a wait of this long', 's', 0.0, 60.0)
     use_scan: bool = setting(True, 'plan round things in the way that are not in the map')
     unmapped_m: float = setting(
         0.15, 'a return farther than this from every mapped obstacle is a new thing',
