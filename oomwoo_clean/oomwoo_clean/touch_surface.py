@@ -17,6 +17,7 @@ _QUARTER = math.pi / 2
 _SLACK_RAD = math.radians(10.0)
 _NOSE_STD_RAD = math.radians(6.0)
 _OPEN_STEP_RAD, _OPEN_STD_RAD = math.radians(120.0), math.radians(26.0)
+_SQUARE_STD_RAD = math.radians(10.0)
 _BENT_RAD = math.radians(12.0)
 _WIDEST_STD_RAD = math.radians(30.0)
 
@@ -70,15 +71,16 @@ class TouchSurface:
         Returns the word for what it was taken for: 'same', 'bend', 'new', 'probe'.
         """
         s = self.settings
+        was = self.direction if self.known else None
         last, self.place, off = self.place, tuple(position[:2]), self.offset(position)
         if half != WALL or last is None:
-            return self._only(heading, half)
+            return self._only(heading, half, was)
         dx, dy = position[0] - last[0], position[1] - last[1]
         length = math.hypot(dx, dy)
         chord = heading + wrap_angle(math.atan2(dy, dx) - heading)
         possible = -_SLACK_RAD <= chord - heading <= _QUARTER + _SLACK_RAD
         if length < s.least_chord_m or not possible:
-            return self._only(heading, half)
+            return self._only(heading, half, was)
         chord_std = math.hypot(math.sqrt(2.0) * s.touch_std_m / length,
                                math.radians(s.bend_std_deg))
         if not self.known:
@@ -88,7 +90,7 @@ class TouchSurface:
         turn = wrap_angle(chord - self.direction)
         doubt = s.same_line_m + self.std_rad * length
         if off > doubt:
-            return self._only(heading, half)
+            return self._only(heading, half, was)
         if off >= -doubt or turn > -_BENT_RAD:
             self._combine(chord, chord_std)
             return 'same'
@@ -112,11 +114,20 @@ class TouchSurface:
         self.direction = chord + (1.0 - gain) * wrap_angle(self.direction - chord)
         self.std_rad = math.sqrt((1.0 - gain) * before)
 
-    def _only(self, heading, half):
-        """Know no more than the pressed half."""
+    def _only(self, heading, half, was):
+        """
+        Know no more than the pressed half.
+
+        Most corners are square: a surface met ahead while following one that ran in direction
+        ``was`` is taken to stand across it, if the pressed half allows that.
+        """
         self.known = half == NOSE
         if half == NOSE:
             self.direction, self.std_rad = heading + _QUARTER, _NOSE_STD_RAD
+        elif half == OPEN and was is not None and (
+                -_SLACK_RAD < was - heading < _QUARTER):
+            self.direction = max(was, heading) + _QUARTER
+            self.std_rad, self.known = _SQUARE_STD_RAD, True
         elif half == OPEN:
             self.direction, self.std_rad = heading + _OPEN_STEP_RAD, _OPEN_STD_RAD
         else:

@@ -29,6 +29,7 @@ _COAST_S = 0.1
 _LEAD_MPS = 0.1
 _HEADING_GAIN = 4.0                    # 1/s
 _SPEED_S = 0.04
+_MOST_DOUBT_M = 0.05
 _LATE_BUMP_S = 0.06                    # other half pressed within this: one bump with both
 
 
@@ -407,15 +408,15 @@ class WallBumpOut:
         share = self._run_m / self._glide_m
         steep = 4.0 * self._hop_m / self._glide_m
         off = surface.offset(self._mirrored())
-        doubt = s.wrap_after_m + 2.0 * surface.std_rad * self._run_m
-        if off < -doubt:
-            self._state, self._run_m, self._pivoted = WRAP, 0.0, False
+        doubt = s.wrap_after_m + min(2.0 * surface.std_rad * self._run_m, _MOST_DOUBT_M)
+        overdue = max(self._run_m - self._glide_m, 0.0)
+        if off < -doubt or overdue > s.overdue_radius_m:
+            self._state, self._run_m, self._pivoted = WRAP, 0.0, not surface.known
             self._wrap_from = self._turned
             self._target = surface.direction - math.radians(s.wrap_deg)
             return self._wrap((0.0, 0.0))
         too_far = off - 4.0 * self._hop_m * share * (1.0 - share)
         slope = steep * (1.0 - 2.0 * share) - s.line_gain * too_far
-        overdue = max(self._run_m - self._glide_m, 0.0)
         slope = max(slope - overdue / s.overdue_radius_m, -1.2)
         bend = -2.0 * steep / self._glide_m - (overdue > 0.0) / s.overdue_radius_m
         return self._curve(bend, surface.direction + slope - self._turned)
