@@ -49,6 +49,7 @@ _TURN_SHARE = 0.8             # of the fastest turn, on the spot
 _LEAST_ROOM_M = 0.01
 _BACK_OFFS = 3                # for a bumper that does not let go
 _TOUCHING_S = 0.5             # tracing by touch ends when nothing touched was followed for so long
+_TOUCHED_M = 0.45            # this near to what was touched there may be more of it
 _FOUND = 'touched something that is not seen, tracing it by touch'
 
 
@@ -350,11 +351,11 @@ class ContourFollower:
 
     def _drive(self, linear, angular, state, surface=None, blocked=False, reason=''):
         """Remember and return a command, back in the robot's own frame."""
-        if state in (ALIGN, FOLLOW, ARC) and self._by_touch(surface):
-            state, reason = TOUCH, reason or _FOUND
-            s = self.settings                   # a touch should be a gentle one
-            slower = min(1.0, s.touch_speed / max(linear, 1e-6), s.touch_turn / max(-angular, 1e-6))
-            linear, angular = slower * linear, slower * angular
+        if state in (ALIGN, FOLLOW, ARC):
+            if self._by_touch(surface):
+                state, reason = TOUCH, reason or _FOUND
+            if state == TOUCH or self._touch.near(_TOUCHED_M):
+                linear, angular = self._gently(linear, angular)
         self._state = state
         self._command = (linear, angular)
         mirror = -1.0 if self.settings.side == LEFT else 1.0
@@ -365,6 +366,12 @@ class ContourFollower:
             self._bumped, self._bumped and linear < 0.0, blocked, reason)
         self._sent.note(self._now_s, self._output.linear, self._output.angular)
         return self._output
+
+    def _gently(self, linear, angular):
+        """Return a command on the same arc, so slow that a touch is a gentle one."""
+        s = self.settings
+        slower = min(1.0, s.touch_speed / max(linear, 1e-6), s.touch_turn / max(-angular, 1e-6))
+        return slower * linear, slower * angular
 
     def _by_touch(self, surface):
         """Tell whether the robot follows what only touch knows, or did until a moment ago."""

@@ -30,7 +30,9 @@ _FIRST_RAD = math.radians(30.0)     # taken as the bearing of a lone contact of 
 _APART_M, _JOINED_M = 0.05, 0.50    # centres of contacts that tell a direction
 _PIECE_M = 0.02
 _BEHIND_M = 0.10              # the surface goes on this far before the first contact
-_SWEPT_M = 0.005              # the body may have come this far into what it was drawn as
+_SWEPT_M = 0.015              # the body may have come this far into what it was drawn as
+_FRESH_M = 0.04               # ... except about the last contact, which outweighs the way there
+_SAME_WALK_M = 1.0            # contacts farther apart along the way are not of one surface
 _WAY_STEP_M = 0.02
 _JUMP_M = 0.5                 # odometry does not go this far between two scans
 _FAR_M = 0.6                  # what is farther away is not drawn
@@ -43,7 +45,7 @@ class Contact:
     One touch: body centre (2,) and ``heading``, and from where to where the contact may be.
 
     ``low`` and ``high`` bound the direction (absolute, radians) from the centre to the contact,
-    ``normal`` is the direction that it is taken to have. ``sure`` tells that a second contact
+    ``normal`` is the direction that it is taken to have, ``at_m`` the way driven. ``sure`` tells that a second contact
     confirms it, ``corner`` that it is where the surface turns away.
     """
 
@@ -52,6 +54,7 @@ class Contact:
     low: float
     high: float
     normal: float
+    at_m: float = 0.0
     sure: bool = False
     corner: bool = False
 
@@ -83,7 +86,7 @@ class TouchTrace:
         self.contacts = []
         self.pose = None              # (x, y, yaw) in mirrored odometry
         self._pieces = np.zeros((0, 4))
-        self._way = deque(maxlen=200)           # body centres
+        self._way = deque(maxlen=75)            # body centres
         self._driven_m = self._bumped_at_m = 0.0
         self._in_vain = 0             # bumps since the robot last got ahead
 
@@ -148,15 +151,16 @@ class TouchTrace:
 
     def _enter(self, low, high):
         x, y, heading = self.pose
-        contact = Contact(np.array([x, y]), heading, heading + low, heading + high, heading)
+        contact = Contact(
+            np.array([x, y]), heading, heading + low, heading + high, heading, self._driven_m)
+        self.contacts = [                           # of one spot, the latest knows best
+            other for other in self.contacts
+            if math.dist(other.centre, contact.centre) >= _APART_M]
         before = self.contacts[-1] if self.contacts else None
-        chord = contact.centre - before.centre if before is not None else np.zeros(2)
-        if not _APART_M <= math.hypot(*chord) <= _JOINED_M:
-            if before is not None and math.hypot(*chord) < _APART_M:
-                self.contacts.pop()                 # the same spot: the later one knows more
+        if before is None or not _of_one_surface(before, contact):
             self.contacts.append(_guess(contact, low, high))
         else:
-            self.contacts[-1], contact = _joined(before, contact, chord, self._radius)
+            self.contacts[-1], contact = _joined(before, contact, self._radius)
             self.contacts.append(contact)
         self._outline()
 
@@ -168,7 +172,7 @@ class TouchTrace:
         points = [contact.point(radius) for contact in self.contacts]
         for number, (contact, point) in enumerate(zip(self.contacts, points)):
             along = _direction(contact.normal + math.pi / 2)
-            joined = number > 0 and math.dist(point, points[number - 1]) < _JOINED_M
+            joined = number > 0 and _of_one_surface(self.contacts[number - 1], contact)
             back_m = _PIECE_M if joined else _BEHIND_M
             if joined:
                 lines.append((points[number - 1], point))
@@ -190,7 +194,8 @@ class TouchTrace:
             return pieces
         middles = 0.5 * (pieces[:, :2] + pieces[:, 2:])
         away = np.hypot(*(middles[:, None] - centres[None]).transpose(2, 0, 1)).min(axis=1)
-        return pieces[away > self._radius - _SWEPT_M]
+        fresh = np.hypot(*(middles - self.contacts[-1].point(self._radius)).T) < _FRESH_M
+        return pieces[fresh | (away > self._radius - _SWEPT_M)]
 
     def _near(self):
         """Return (M, 2, 2) the pieces near the body, in the follow frame."""
@@ -198,6 +203,11 @@ class TouchTrace:
             return np.zeros((0, 2, 2))
         ends = transform_points(inverse(self.pose), self._pieces.reshape(-1, 2)).reshape(-1, 2, 2)
         return ends[(ends ** 2).sum(axis=2).min(axis=1) < _FAR_M ** 2]
+
+    def near(self, within_m):
+        """Tell whether something known by touch is near the body's centre."""
+        ends = self._near()
+        return len(ends) > 0 and bool(((ends ** 2).sum(axis=2) < within_m ** 2).any())
 
     def touched_at(self, point):
         """Tell whether a surface point (2,) of the follow frame is one known by touch."""
@@ -233,8 +243,15 @@ def _guess(contact, low, high):
     return replace(contact, normal=contact.heading + bearing)
 
 
-def _joined(before, contact, chord, radius_m):
+def _of_one_surface(before, contact):
+    """Tell whether two contacts in a row are near, as the crow flies and along the way."""
+    return (math.dist(before.centre, contact.centre) <= _JOINED_M
+            and contact.at_m - before.at_m <= _SAME_WALK_M)
+
+
+def _joined(before, contact, radius_m):
     """Return two contacts in a row with the directions that both of them allow."""
+    chord = contact.centre - before.centre
     flat = math.atan2(chord[1], chord[0]) - math.pi / 2
     if before.corner:
         normal = _beside(before.point(radius_m) - contact.centre, radius_m)
