@@ -23,7 +23,8 @@ _ALONG_PER_S = 0.25           # rad/s, back towards the surface after it was lef
 _TURN_MOST_RAD = math.radians(150.0)
 _WIGGLE_HALF_S = 0.6
 _WIGGLE_SPEED, _WIGGLE_TURN = 0.12, 1.2
-_SPIRAL_SPEEDS, _SPIRAL_TURNS = (0.05, 0.2), (1.5, 0.6)
+_SPIRAL_SPEEDS, _SPIRAL_TURNS = (0.02, 0.12), (1.5, 0.9)
+_AWAY_S, _ROCK_SPEED, _ROCK_S, _ROCK_BACK_S, _ROCKS = 1.8, 0.28, 0.4, 1.0, 3
 _GUARD_M, _STOP_M = 0.012, 0.008
 _STANDS_S = 3.0               # a follower that stands this long finds nothing
 _GAP_MARGIN_M, _GAP_ROOM_M = 0.006, 0.03       # beyond the body: needed, and liked
@@ -116,22 +117,36 @@ def peel(senses, settings, radius_m, side, times):
     return False
 
 
-def wiggle(senses, settings):
-    """Backwards, turning to and fro: each wheel in turn gets what load there is."""
+def wiggle(senses, settings, radius_m):
+    """Backwards, turning to and fro, so that each wheel in turn gets what load there is; then on."""
     began_s, sign = senses.now_s, 1
     while senses.now_s - began_s < settings.wiggle_s:
-        yield from hold(senses, _WIGGLE_HALF_S, -_WIGGLE_SPEED, sign * _WIGGLE_TURN)
+        yield from _back(senses, radius_m, _WIGGLE_HALF_S, _WIGGLE_SPEED, sign * _WIGGLE_TURN)
         sign = -sign
+    yield from _back(senses, radius_m, _AWAY_S, _ROCK_SPEED)
 
 
-def spiral(senses, settings, direction, sign):
-    """Circle that grows, forward (``direction`` 1) or backwards (-1), to the left or right."""
+def spiral(senses, settings, radius_m, direction, sign):
+    """
+    A circle that grows, forward (``direction`` 1) or backwards (-1); then rock, and off backwards.
+
+    It begins as a turn on the spot, which brings another side of what is underneath to the wheels.
+    """
     began_s = senses.now_s
     while senses.now_s - began_s < settings.spiral_s:
         part = (senses.now_s - began_s) / settings.spiral_s
         linear, angular = (
             low + (high - low) * part for low, high in (_SPIRAL_SPEEDS, _SPIRAL_TURNS))
         yield direction * linear, sign * angular
+    for _ in range(_ROCKS):
+        yield from hold(senses, _ROCK_S, _ROCK_SPEED, 0.0, lambda: bool(senses.pressed))
+        yield from _back(senses, radius_m, _ROCK_BACK_S, _ROCK_SPEED)
+
+
+def _back(senses, radius_m, seconds, speed, angular=0.0):
+    """Go backwards for a time, or until something is behind."""
+    return hold(senses, seconds, -speed, angular,
+                lambda: room_behind(senses, radius_m) < _BACK_ROOM_M)
 
 
 def follow_out(senses, settings, robot, middle, is_out):

@@ -232,7 +232,7 @@ class EscapeReflex:
         if moved is False:
             self._begin(
                 WIGGLE, WEDGED, 'the bumper does not let go and the scan does not change; wiggles',
-                moves.wiggle(self._senses, self.settings), self._senses.now_s)
+                moves.wiggle(self._senses, self.settings, self.robot.body.radius), self._senses.now_s)
             return
         how = ('though the scan shows that the robot moved' if moved
                else 'after turning away to both sides')
@@ -297,7 +297,7 @@ class EscapeReflex:
         elif first:
             self._begin(
                 WIGGLE, NO_PROGRESS, f'{evidence}; wiggles',
-                moves.wiggle(self._senses, self.settings), now_s)
+                moves.wiggle(self._senses, self.settings, self.robot.body.radius), now_s)
         else:
             self._spiral(evidence, now_s)
         travel.restart()
@@ -308,8 +308,8 @@ class EscapeReflex:
         self._begin(
             SPIRAL, NO_PROGRESS,
             f'{evidence}; spirals {"forward" if forward else "backwards"}',
-            moves.spiral(self._senses, self.settings, 1 if forward else -1,
-                         1 if self._spirals % 4 < 2 else -1), now_s)
+            moves.spiral(self._senses, self.settings, self.robot.body.radius,
+                         1 if forward else -1, 1 if self._spirals % 4 < 2 else -1), now_s)
         self._travel.restart()
 
     def _after_wiggle_or_spiral(self, now_s):
