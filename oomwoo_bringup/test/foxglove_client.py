@@ -43,8 +43,11 @@ class FoxgloveClient:
         """Ask for the messages of a topic that is on offer."""
         identifier = len(self._topics) + 1
         self._topics[identifier] = topic
+        self._ask_for(identifier)
+
+    def _ask_for(self, identifier):
         self._socket.send(json.dumps({'op': 'subscribe', 'subscriptions': [
-            {'id': identifier, 'channelId': self.channels[topic]['id']}]}))
+            {'id': identifier, 'channelId': self.channels[self._topics[identifier]]['id']}]}))
 
     def unsubscribe(self, topic):
         """Ask for no more of a topic."""
@@ -80,6 +83,11 @@ class FoxgloveClient:
             elif said['op'] == 'unadvertise':
                 gone = set(said['channelIds'])
                 self.channels = {t: c for t, c in self.channels.items() if c['id'] not in gone}
+            elif said['op'] == 'status' and 'Unknown channel ID' in said['message']:
+                # The SDK tells of a channel a moment before it takes subscriptions to it.
+                for identifier, topic in self._topics.items():
+                    if said['message'].endswith(f': {self.channels[topic]["id"]}'):
+                        self._ask_for(identifier)
         elif frame[0] == 1:
             identifier, time_ns = struct.unpack_from('<IQ', frame, 1)
             self._messages.append((self._topics[identifier], time_ns, frame[13:]))
