@@ -47,6 +47,7 @@ _GAP_SHARE = 0.7              # ... and in a narrow gap
 _VANISHED_M = 0.15            # a surface that is farther away at once by this is another one
 _TURN_SHARE = 0.8             # of the fastest turn, on the spot
 _LEAST_ROOM_M = 0.01
+_BESIDE_M = 0.003            # what is this far beside the body is not backed into
 _BACK_OFFS = 3                # for a bumper that does not let go
 _TOUCHING_S = 0.5             # tracing by touch ends when nothing touched was followed for so long
 _TOUCHED_M = 0.45            # this near to what was touched there may be more of it
@@ -78,6 +79,11 @@ class ContourFollower:
         """Tell whether it stands, or backs off, because of a bump."""
         return self._bumped
 
+    @property
+    def touching(self):
+        """Tell whether it traces by touch."""
+        return self._state == TOUCH
+
     def enable(self, on=True):
         """Start afresh, also after a bump, or stop; enabling twice is the same as once."""
         if on and self.enabled and not self._bumped:
@@ -100,7 +106,6 @@ class ContourFollower:
         self._bumped = False
         self._back_left_m = 0.0
         self._untraceable = ''          # why it stands after a bump
-        self._touched_s = -math.inf     # when it last followed, or met, what only touch knows
         self._found = False             # anything to follow since it was enabled
         self._searched_m = 0.0
         self._output = FollowerOutput(0.0, 0.0, IDLE)
@@ -113,10 +118,15 @@ class ContourFollower:
         self._look_s = _LOOK_S
         self._nearest = None            # point of the surface when last seen, moved along with us
         self._last_seen_s = -math.inf
+        self._touched_s = -math.inf     # when it last followed, or met, what only touch knows
         self._curvature = 0.0
         self._turned_rad = 0.0          # in ARC
         self._gap = NarrowGap(self.robot, self.settings)     # where the standoff is less
         self._passage = None
+
+    def forget_touches(self):
+        """Forget what was touched, when odometry begins anew."""
+        self._touch.forget()
 
     def step(self, scan, base_from_scan, time_s, bumper_left=False, bumper_right=False, age_s=0.0,
              odom=None):
@@ -148,6 +158,8 @@ class ContourFollower:
             return self._back_off(around, elapsed or 0.0, bumper_left, bumper_right)
         if around is None:
             return self._drive(0.0, 0.0, LOST, reason=refused)
+        if odom is None and self.touching:
+            return self._drive(0.0, 0.0, TOUCH, reason='no odometry to trace by touch with')
         self._move_memory(elapsed)
 
         seed = self._nearest_on_the_side(around)               # 1, 2: where the surface should be
@@ -328,10 +340,10 @@ class ContourFollower:
                 self._back_left_m = s.back_off_m
         linear = min(s.back_off_speed, self._back_left_m / _LOOK_S)
         if around is not None:
-            margin_m = float(around.distance.min(initial=1.0)) - self.robot.body.radius
-            radius = self.robot.body.radius + min(s.stop_margin_m, max(margin_m - 0.005, 0.0))
-            radius = min(radius, self._gap.guard_m)
-            behind, _ = first_in_the_way(-around.smooth, radius, _LOOK_S * max(linear, 0.0))
+            radius = self.robot.body.radius
+            swept = np.abs(around.smooth[:, 1]) < radius + _BESIDE_M       # it goes straight back
+            behind, _ = first_in_the_way(
+                -around.smooth[swept], radius + s.stop_margin_m, _LOOK_S * max(linear, 0.0))
             linear = min(linear, behind / _LOOK_S)
         state = HALT if self._untraceable else TOUCH
         if self._back_left_m >= 0.005 and linear > 0.0:

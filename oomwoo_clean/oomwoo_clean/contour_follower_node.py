@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import sys
 
 from geometry_msgs.msg import Point, Twist
+from nav_msgs.msg import Odometry
+import numpy as np
 from oomwoo_clean.contour_follower import (
     ALIGN,
     ARC,
@@ -16,12 +18,14 @@ from oomwoo_clean.contour_follower import (
     HALT,
     IDLE,
     LOST,
+    TOUCH,
 )
 from oomwoo_clean.front_guard import polar_point
 from oomwoo_localization.ros_support import (
     FrameTree,
     LATCHED_QOS,
     OK,
+    pose_from_msg,
     run_node,
     scan_from_msg,
     seconds,
@@ -42,10 +46,10 @@ _HEARTBEAT_S = 0.5            # the state is said at least this often: silence m
 _MOUNT_KEPT_S = 1.0           # the mount is looked up again after this long
 _COLOURS = {
     FOLLOW: (0.2, 0.8, 0.2), ALIGN: (0.2, 0.4, 1.0), ARC: (0.7, 0.2, 0.9), LOST: (0.9, 0.1, 0.1),
-    HALT: (0.9, 0.1, 0.1), IDLE: (0.5, 0.5, 0.5)}
+    HALT: (0.9, 0.1, 0.1), IDLE: (0.5, 0.5, 0.5), TOUCH: (1.0, 0.5, 0.0)}
 _SAYS = {
     IDLE: 'disabled', ALIGN: 'approaching the surface', FOLLOW: 'following the surface',
-    ARC: 'the surface ended, curving towards it'}
+    ARC: 'the surface ended, curving towards it', TOUCH: 'tracing by touch'}
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,11 @@ class NodeSettings(FollowerSettings):
     lease_s: float = setting(
         0.0, 'stops by itself when ~/keep_alive has been silent for this long; 0: never', 's',
         0.0, 60.0)
-    stale_s: float = setting(0.5, 'a scan older than this is not driven by', 's', 0.05, 5.0)
+    stale_s: float = setting(
+        0.5, 'a scan or an odometry older than this is not driven by', 's', 0.05, 5.0)
+    bumper_stale_s: float = setting(
+        1.0, 'without a word of the bumper for this long, nothing is traced by touch', 's',
+        0.2, 60.0)
 
 
 class ContourFollowerNode(SuiteNode):
@@ -73,16 +81,21 @@ class ContourFollowerNode(SuiteNode):
         self._heard_s = self.now_s()        # when a new scan came last, or it was enabled
         self._pressed = {'left': False, 'right': False}
         self._felt = set()                  # halves pressed since the last step
+        self._bumper_s = {half: None for half in self._pressed}     # last word of each, if regular
+        self._odometry = None               # newest message
         self._state = None
         self._command = self.create_publisher(Twist, 'cmd_vel', 10)
         self._states = self.create_publisher(String, '~/state', LATCHED_QOS)
         self._said_s = self._alive_s = self.now_s()
+        self._touching = self.create_publisher(Bool, 'touch_cleaning', LATCHED_QOS)
+        self._touches = None
         self._events = self.create_publisher(String, '~/event', 10)
         self._markers = self.create_publisher(MarkerArray, '~/markers', 1)
         self.create_subscription(LaserScan, 'scan', self._on_scan, SENSOR_QOS)
         for half in self._pressed:
             self.create_subscription(
                 Bool, f'bumper/{half}', lambda msg, half=half: self._on_bumper(half, msg.data), 10)
+        self.create_subscription(Odometry, 'odom', self._on_odom, 1)
         self.create_subscription(Empty, '~/keep_alive', lambda _: self._keep_alive(), 1)
         self.create_service(SetBool, '~/enable', self._on_enable)
         self.create_timer(_WATCH_PERIOD_S, self._watch)
@@ -125,15 +138,34 @@ class ContourFollowerNode(SuiteNode):
         if self._follower.enabled:
             self._command.publish(twist_msg(0.0, 0.0))
         self._follower.forget()
+        self._follower.forget_touches()
         self._frames.clear()
         self._mounts.clear()
+        self._odometry = None
+        self._bumper_s = {half: None for half in self._pressed}
         self._stamp_s = None
         self._heard_s = self._alive_s = self._said_s = self.now_s()
         self.get_logger().warning('the clock jumped back: forgot what was seen before')
 
     # -- input ------------------------------------------------------------------------------
 
+    def _on_odom(self, msg):
+        self._odometry = msg
+
+    def _odom(self):
+        """Return the newest pose (x, y, yaw) in odometry, None for one that is old or broken."""
+        msg = self._odometry
+        if msg is None or abs(self.now_s() - seconds(msg.header.stamp)) > self.settings.stale_s:
+            return None
+        try:
+            x, y, yaw = pose_from_msg(msg.pose.pose)
+        except ValueError:
+            return None
+        return np.array([x, y, yaw])
+
     def _on_bumper(self, half, pressed):
+        if pressed == self._pressed[half] or self._bumper_s[half] is not None:
+            self._bumper_s[half] = self.now_s()         # one that repeats itself should go on so
         if pressed and not self._pressed[half]:
             self._felt.add(half)
             if self._follower.enabled and not self._follower.bumped:
@@ -164,10 +196,17 @@ class ContourFollowerNode(SuiteNode):
             self._stand(f'scan on {self._scan_topic()} not usable: {error}', 'BAD_SCAN')
             return
         self._stamp_s = stamp_s
+        silent = self._silent_bumper()
+        if silent and self._follower.touching:
+            self._stand(
+                f'tracing by touch, but nothing on {self.resolve_topic_name(silent)} for '
+                f'{self.settings.bumper_stale_s} s', 'STALE_BUMPER')
+            return
         felt = self._felt | {half for half, pressed in self._pressed.items() if pressed}
         had_bumped = self._follower.bumped
         out = self._follower.step(
-            scan, mount, stamp_s, 'left' in felt, 'right' in felt, max(age_s, 0.0))
+            scan, mount, stamp_s, 'left' in felt, 'right' in felt, max(age_s, 0.0),
+            self._odom())
         self._felt = set()
         self._command.publish(twist_msg(out.linear, out.angular))
         if out.bumped and not had_bumped:
@@ -178,6 +217,13 @@ class ContourFollowerNode(SuiteNode):
         self._say(out.state, level, out.reason or _SAYS[out.state], code)
         if self._markers.get_subscription_count():
             self._markers.publish(self._picture(out))
+
+    def _silent_bumper(self):
+        """Return the topic of a half that used to repeat itself and does not, or None."""
+        for half, heard_s in self._bumper_s.items():
+            if heard_s is not None and self.now_s() - heard_s > self.settings.bumper_stale_s:
+                return f'bumper/{half}'
+        return None
 
     def _mount(self, frame):
         """Return the 4 x 4 mount of a scan frame, or None; looked up once a second."""
@@ -216,7 +262,9 @@ class ContourFollowerNode(SuiteNode):
 
     def _stand(self, message, code):
         self._command.publish(twist_msg(0.0, 0.0))
-        self._say(HALT if self._follower.bumped else LOST, WARN, message, code)
+        self._say(
+            HALT if self._follower.bumped and not self._follower.touching else LOST, WARN,
+            message, code)
 
     def _say(self, state, level, message, code=''):
         if state != self._state:
@@ -224,6 +272,9 @@ class ContourFollowerNode(SuiteNode):
                 self._events.publish(String(data='lost'))
             self._state, self._said_s = state, self.now_s()
             self._states.publish(String(data=state))
+        if self._touches is not (state == TOUCH):
+            self._touches = state == TOUCH
+            self._touching.publish(Bool(data=self._touches))
         self.set_status(level, message, state, code)
 
     def _picture(self, out):
