@@ -63,7 +63,8 @@ class Contact:
 
     ``azimuths`` (DIRECTIONS,) are the directions in the body (rad, left positive) in which the
     thing can lie, ``alive`` (DIRECTIONS,) those not refuted; ``press`` numbers the press of the
-    bumper, and ``held`` tells that it was recorded later than the press.
+    bumper, ``held`` tells that it was recorded later than the press, and ``slid`` that the robot
+    went on along the thing with the bumper pressed.
     """
 
     side: str
@@ -72,6 +73,7 @@ class Contact:
     press: int
     azimuths: np.ndarray
     held: bool = False
+    slid: bool = False
     pose: np.ndarray = None
     alive: np.ndarray = None
     count: int = 1
@@ -156,7 +158,7 @@ class Contact:
     def left_behind(self):
         """Take in that the robot has gone away; return whether it went on through the thing."""
         running, self.running = self.running, False
-        return running and self.weights[self.alive].sum() < _SOFT_BELOW
+        return running and not self.slid and self.weights[self.alive].sum() < _SOFT_BELOW
 
     def _lose(self, refuted):
         if not (refuted & self.alive).any():
@@ -172,10 +174,12 @@ def arc_of(side, overlap_rad, half_angle_rad, other_held=False):
     ``other_held``: the other half was pressed before, so that ahead cannot be told apart.
     """
     if side == BOTH:
-        return np.linspace(-overlap_rad, overlap_rad, DIRECTIONS)
-    nearest = -overlap_rad if other_held else overlap_rad
-    azimuths = np.linspace(nearest, half_angle_rad - 1e-3, DIRECTIONS)
-    return azimuths if side == LEFT else -azimuths
+        nearest, furthest = -overlap_rad, overlap_rad
+    else:
+        nearest, furthest = -overlap_rad if other_held else overlap_rad, half_angle_rad
+    middles = (np.arange(DIRECTIONS) + 0.5) / DIRECTIONS
+    azimuths = nearest + middles * (furthest - nearest)
+    return -azimuths if side == RIGHT else azimuths
 
 
 def progress(pose, xy):

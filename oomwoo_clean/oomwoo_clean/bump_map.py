@@ -18,11 +18,10 @@ from oomwoo_clean.bump_contact import (
     progress,
 )
 from oomwoo_clean.bump_map_store import load_bump_map, save_bump_map
-from oomwoo_clean.bump_passage import cells_around, Passage
+from oomwoo_clean.bump_passage import Passage, touch_grid
 from oomwoo_clean.bump_presses import ANOTHER, Presses, WIDER
 from oomwoo_clean.bump_walls import fit_walls, WallSegment
 from oomwoo_localization.frames import compose, wrap_angle
-from oomwoo_localization.grids import FREE, OccupancyGrid, OCCUPIED, UNKNOWN
 from oomwoo_localization.robot import load_robot
 
 __all__ = ['BumpMap', 'BumpMapSettings', 'WallSegment']
@@ -186,7 +185,7 @@ class BumpMap:
         arc = arc_of(
             side, math.radians(self.settings.nose_overlap_deg),
             math.radians(self.robot.bumper.half_angle_deg), other_held)
-        contact = Contact(side, pose, stamp_s, self._presses.number, arc, held)
+        contact = Contact(side, pose, stamp_s, self._presses.number, arc, held, slid=held)
         if self._lost or self._map_from_odom is None:
             self._waiting.append(contact)
             self.counts['held_back'] += 1
@@ -233,10 +232,12 @@ class BumpMap:
         self.counts['dropped'] += len(self._waiting) - len(kept)
         self._waiting = kept
 
-    def _call_stuck(self, half):
+    def _call_stuck(self, half, whole=False):
+        """Take back what a stuck half has recorded since its press, or with the press itself."""
         self._presses.stuck[half] = True
         self.counts['stuck'] += 1
-        self._erase([c for c in self._contacts if c.press == self._presses.number and c.held])
+        self._erase([c for c in self._contacts
+                     if c.press == self._presses.number and (whole or c.held)])
 
     # -- what later poses say ---------------------------------------------------------------
 
@@ -281,11 +282,12 @@ class BumpMap:
         apart = math.dist(mine[-1].pose[:2], pose[:2])
         if apart < self.settings.held_spacing_m or progress(mine[-1].pose, pose) < 0.0:
             return
-        held = sum(c.press == self._presses.number and c.held for c in self._contacts)
-        if held * self.settings.held_spacing_m >= self.settings.held_most_m:
+        self._presses.slid_m += apart
+        if self._presses.slid_m > self.settings.held_most_m:
             for half in HALVES[side]:
-                self._call_stuck(half)
+                self._call_stuck(half, whole=True)
             return
+        mine[-1].slid = True
         self._record(side, odom_pose, stamp_s, held=True)
 
     def _settle(self, now_s):
@@ -359,17 +361,9 @@ class BumpMap:
         reference = reference or self.reference
         if reference is None:
             raise ValueError('no map to lay the bump map on')
-        cells = np.full(reference.shape, UNKNOWN, dtype=np.int8)
-        cells[self._passage.cells(reference, self.robot.body.radius)] = FREE
-        points = [self.contacts()]
-        for wall in self.walls():
-            steps = 2 + int(2.0 * wall.length_m / reference.resolution)
-            share = np.linspace(0.0, 1.0, steps)[:, None]
-            points.append(wall.start + share * (wall.end - wall.start))
-        rows, columns = cells_around(
-            reference, np.concatenate(points), self.settings.contact_radius_m)
-        cells[rows, columns] = OCCUPIED
-        return OccupancyGrid(cells, reference.resolution, reference.origin)
+        return touch_grid(
+            reference, self._passage, self.robot.body.radius, self.contacts(), self.walls(),
+            self.settings.contact_radius_m)
 
     # -- keeping it -------------------------------------------------------------------------
 

@@ -1,5 +1,6 @@
-"""Where the body has been, and what lies around points of a grid."""
+"""Where the body has been, and the grid of that and of what it touched."""
 import numpy as np
+from oomwoo_localization.grids import FREE, OccupancyGrid, OCCUPIED, UNKNOWN
 from scipy import ndimage
 from scipy.spatial import cKDTree
 
@@ -61,7 +62,24 @@ class Passage:
         return ndimage.distance_transform_edt(away) * grid.resolution <= radius
 
 
-def cells_around(grid, points, radius):
+def touch_grid(reference, passage, body_radius, points, walls, contact_radius):
+    """
+    Return an OccupancyGrid on the cells of ``reference``.
+
+    Solid within the contact radius of touched ``points`` (N, 2) and of walls, free where the body
+    has been, else unknown.
+    """
+    cells = np.full(reference.shape, UNKNOWN, dtype=np.int8)
+    cells[passage.cells(reference, body_radius)] = FREE
+    points = [points]
+    for wall in walls:
+        share = np.linspace(0.0, 1.0, 2 + int(2.0 * wall.length_m / reference.resolution))
+        points.append(wall.start + share[:, None] * (wall.end - wall.start))
+    cells[_cells_around(reference, np.concatenate(points), contact_radius)] = OCCUPIED
+    return OccupancyGrid(cells, reference.resolution, reference.origin)
+
+
+def _cells_around(grid, points, radius):
     """Return (rows, columns) of the cells that hold a point (N, 2) or lie within the radius."""
     reach = int(np.ceil(radius / grid.resolution)) + 1
     window = np.stack(np.meshgrid(*[np.arange(-reach, reach + 1)] * 2), axis=-1).reshape(-1, 2)

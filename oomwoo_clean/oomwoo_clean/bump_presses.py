@@ -18,6 +18,7 @@ class Presses:
         """Begin with both halves released."""
         self.settings = settings
         self.number = 0                            # of the press of now, or the last one
+        self.slid_m = 0.0                          # driven on during it
         self.stuck = {LEFT: False, RIGHT: False}
         self.bounced = 0
         self._down = {LEFT: False, RIGHT: False}
@@ -67,15 +68,18 @@ class Presses:
         if not fresh:
             return None
         if len(fresh) == 2:
-            self.number += 1
-            return NEW, BOTH
+            return self._new(BOTH)
         half = fresh[0]
         other = RIGHT if half == LEFT else LEFT
         if not self._down[other] or self.stuck[other]:
-            self.number += 1
-            return NEW, half
+            return self._new(half)
         together = stamp_s - self._pressed_s[other] <= self.settings.both_s
         return (WIDER, BOTH) if together else (ANOTHER, half)
+
+    def _new(self, side):
+        self.number += 1
+        self.slid_m = 0.0
+        return NEW, side
 
     def _begins(self, half, pose, stamp_s):
         if self._down[half]:

@@ -146,6 +146,8 @@ class _Fit:
             return None
         along = np.array([normal[1], -normal[0]])
         at = self._centres[members] @ along
+        if not (np.abs(at - (at.min() + at.max()) / 2) <= np.ptp(at) / 4).any():
+            return None                    # two spots: as well two sides of something small
         face = normal * (offset + self._radius)
         wall = WallSegment(
             face + along * at.min(), face + along * at.max(), len(members), normal,
