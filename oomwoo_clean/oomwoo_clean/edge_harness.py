@@ -15,12 +15,14 @@ import sys
 import time
 
 import numpy as np
+from oomwoo_clean.edge_reach import reachable_edge, SWEPT_MARGIN_M
 from oomwoo_clean.edge_rehearsal import AMCL_MEAN_ERROR_M, rehearse_job
 from oomwoo_clean.edge_report import draw_picture, report_dict
 from oomwoo_localization.floor import reachable_floor
 from oomwoo_localization.robot import load_robot
 from oomwoo_sim_support.layout import load_layout
 from oomwoo_sim_support.layout_map import layout_grid
+from oomwoo_sim_support.layout_primitives import touchable
 from oomwoo_sim_support.sim_settings import SimSettings
 
 # The layouts that the figures were set for, of about 44 m of edge each; elsewhere as much for each
@@ -108,7 +110,16 @@ def run_trial(trial):
         for at_s, state, event in result.events:
             print(f'  {at_s:7.1f} s  {state:<8} {event}', file=sys.stderr)
     report = report_dict(result.run)
+    robot = load_robot()
+    edge = reachable_edge(layout, robot, trial.start)
+    reach_m = robot.edge_cleaning.standoff + SWEPT_MARGIN_M
+    low = edge.of(*[part.element for part in touchable(layout, robot)
+                    if not part.crosses(robot.lidar.z, robot.lidar.z)])
     return report | {
+        'true_edge_m': round(edge.length_m, 2),
+        'true_swept_pct': round(edge.swept_pct(result.truth[:, :2], reach_m), 3),
+        'low_edge_m': round(low.length_m, 2),
+        'low_swept_pct': round(low.swept_pct(result.truth[:, :2], reach_m), 3),
         'layout': layout.name, 'trial': trial.number, 'start': [round(v, 3) for v in trial.start],
         'seed': trial.seed, 'contacts': result.contacts, 'rear_contacts': result.rear_contacts,
         'min_clearance_m': round(result.min_clearance_m, 4), 'wall_s': round(result.wall_s, 2),
@@ -133,7 +144,7 @@ def misses(figures, options):
 
 
 HEAD = (
-    'trial', 'start', 'edges', 'swept', 'off', 'contacts', 'driven', 'segs', 'robot', 'wall',
+    'trial', 'start', 'edges', 'swept', 'off', 'true', 'contacts', 'driven', 'segs', 'robot', 'wall',
     'outcome')
 
 
@@ -142,6 +153,7 @@ def table_row(figures):
     x, y, yaw = figures['start']
     return (f'{figures["trial"]:>5}  {x:6.2f} {y:6.2f} {yaw:5.2f}  {figures["edges_m"]:5.1f}m '
             f'{figures["swept_pct"]:6.2f}% {figures["written_off_m"]:5.2f}m '
+            f'{figures["true_swept_pct"]:6.2f}% '
             f'{figures["contacts"]:>4} '
             f'{figures["driven_m"]:7.1f}m {figures["segments"]:>4} {figures["sim_s"]:6.0f}s '
             f'{figures["wall_s"]:5.1f}s  {figures["outcome"]}')
@@ -205,6 +217,8 @@ def _measure(trials, options):
     summary = summarise(results, time.perf_counter() - began)
     print(f'{summary["kept"]} of {len(results)} trials keep all bounds; worst: '
           f'swept {summary["swept_pct_min"]:.2f} %, '
+          f'of the true edge within reach {summary["true_swept_pct_min"]:.2f} % '
+          f'(under the scan plane {summary["low_swept_pct_min"]:.2f} %), '
           f'written off {summary["written_off_m_max"]:.2f} m, '
           f'contacts {summary["contacts_max"]}, {summary["sim_s_max"]:.0f} s, '
           f'{summary["driven_m_max"]:.1f} m driven, '
@@ -223,7 +237,9 @@ def summarise(results, wall_s):
         return choose(figures[key] for figures in results)
     return {
         'trials': len(results), 'kept': sum(not figures['missed'] for figures in results),
-        'swept_pct_min': over('swept_pct', min), 'written_off_m_max': over('written_off_m', max),
+        'swept_pct_min': over('swept_pct', min),
+        'true_swept_pct_min': over('true_swept_pct', min),
+        'low_swept_pct_min': over('low_swept_pct', min), 'written_off_m_max': over('written_off_m', max),
         'contacts_max': over('contacts', max), 'contacts_sum': over('contacts', sum),
         'driven_m_max': over('driven_m', max), 'sim_s_max': over('sim_s', max),
         'wall_s_max': over('wall_s', max), 'wall_s': round(wall_s, 2)}

@@ -58,7 +58,7 @@ class JobController:
         self._nav = NavReport()
         self._goal_id = 0
         self._following = False
-        self._follower_state, self._bumped = 'IDLE', False
+        self._follower_state, self._bumped, self._was_bumped = 'IDLE', False, False
 
     def __call__(self, seen):
         """Return the command for one observation."""
@@ -78,8 +78,10 @@ class JobController:
             return self._drive_to_goal(orders, seen, pose)
         if orders.follow:
             out = self.follower.step(
-                seen.scan, seen.base_from_scan, seen.time_s, seen.bumper_left, seen.bumper_right)
-            self._bumped = out.bumped and self._follower_state != 'HALT'
+                seen.scan, seen.base_from_scan, seen.time_s, seen.bumper_left, seen.bumper_right,
+                odom=seen.odom)
+            self._bumped = out.bumped and not self._was_bumped
+            self._was_bumped = out.bumped
             self._follower_state = out.state
             return out.linear, out.angular
         return 0.0, 0.0

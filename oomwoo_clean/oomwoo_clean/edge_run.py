@@ -29,7 +29,7 @@ FOLLOW = 'FOLLOW'
 RUNNING = (PLAN, GOTO, FOLLOW, WAITING)
 
 # States of the contour follower in which it drives along something.
-DRIVING_STATES = ('ALIGN', 'FOLLOW', 'ARC')
+DRIVING_STATES = ('ALIGN', 'FOLLOW', 'ARC', 'TOUCH')
 LOOK_EVERY_M = 0.05
 
 
