@@ -81,7 +81,7 @@ class Robot:
 
 
 def along_wall(start, end, count, rng, off_std=0.0, widest_deg=60.0):
-    """Return (points (N, 2), normal rad, azimuths (N,), off (N,)) of touches; floor on the left."""
+    """Return points (N, 2), normal rad, azimuths (N,), off (N,) of touches; floor on the left."""
     start, end = np.asarray(start, dtype=float), np.asarray(end, dtype=float)
     share = (np.arange(count) + rng.uniform(-0.2, 0.2, count)).clip(0, count - 1) / (count - 1)
     points = start + share[:, None] * (end - start)

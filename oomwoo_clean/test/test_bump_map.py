@@ -2,7 +2,8 @@
 import math
 
 from bump_worlds import R, Robot, side_of
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 import numpy as np
 from oomwoo_clean.bump_map import BumpMap, BumpMapSettings
 from oomwoo_localization.frames import compose, inverse, transform_points

@@ -2,7 +2,8 @@
 import math
 
 from bump_worlds import R, Robot
-from hypothesis import given, HealthCheck, settings, strategies as st
+from hypothesis import given, HealthCheck, settings
+from hypothesis import strategies as st
 import numpy as np
 from oomwoo_clean.bump_map import BumpMap
 from oomwoo_clean.bump_map_store import BumpMapFileError

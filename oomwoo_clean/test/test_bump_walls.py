@@ -2,7 +2,8 @@
 import math
 
 from bump_worlds import along_wall, off_line, R, Robot, side_of
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 import numpy as np
 from oomwoo_clean.bump_contact import arc_of, BumpMapSettings
 from oomwoo_clean.bump_walls import fit_walls

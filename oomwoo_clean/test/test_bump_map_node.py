@@ -1,0 +1,308 @@
+"""The bump map's node over real DDS: bumper, odometry, tf and map in; grid, walls, status out."""
+import math
+import signal
+import subprocess
+import sys
+import time
+
+from bump_worlds import R
+from diagnostic_msgs.msg import DiagnosticStatus
+from geometry_msgs.msg import TransformStamped
+from nav_msgs.msg import OccupancyGrid as GridMsg
+from nav_msgs.msg import Odometry
+import numpy as np
+from oomwoo_clean.bump_map_node import bump_map_path, driven_on
+from oomwoo_localization.frames import compose
+from oomwoo_localization.grids import OccupancyGrid
+from oomwoo_localization.ros_support import grid_from_msg, grid_to_msg, LATCHED_QOS, pose_to_msg
+import pytest
+from rcl_interfaces.srv import SetParameters
+import rclpy
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.parameter import Parameter
+from rosgraph_msgs.msg import Clock
+from std_msgs.msg import Bool
+from std_srvs.srv import Trigger
+from tf2_msgs.msg import TFMessage
+from visualization_msgs.msg import MarkerArray
+
+TICK_S = 0.05                 # of simulated time
+MOST_S = 60.0                 # of the wall's, for whatever is waited for
+ODOM_IN_MAP = (0.5, -0.3, 0.4)
+MAP = OccupancyGrid(np.zeros((60, 80), dtype=np.int8), 0.05, (-1.5, -1.5, 0.3))
+
+
+class World:
+    """Plays all but the node, with a clock of its own."""
+
+    def __init__(self):
+        """Stand at the origin of odom, with a bumper that is not pressed."""
+        self.node = rclpy.create_node('bump_map_test')
+        self.executor = SingleThreadedExecutor()
+        self.executor.add_node(self.node)
+        publisher = self.node.create_publisher
+        self.clock = publisher(Clock, '/clock', 10)
+        self.odom, self.tf = publisher(Odometry, 'odom', 10), publisher(TFMessage, '/tf', 10)
+        self.map = publisher(GridMsg, 'map', LATCHED_QOS)
+        self.is_lost = publisher(Bool, 'localization_health/lost', LATCHED_QOS)
+        self.bumpers = {half: publisher(Bool, f'bumper/{half}', 10) for half in ('left', 'right')}
+        self.time_s, self.pose = 100.0, np.zeros(3)
+        self.pressed = {'left': False, 'right': False}
+        self.send_tf = self.send_bumpers = self.send_odom = True
+        self.odom_in_map = ODOM_IN_MAP
+        self.grids, self.walls, self.status = [], [], []
+        listen = self.node.create_subscription
+        listen(GridMsg, 'bump_map', self.grids.append, LATCHED_QOS)
+        listen(MarkerArray, 'bump_map/walls', self.walls.append, LATCHED_QOS)
+        listen(DiagnosticStatus, 'bump_map/status', self.status.append, LATCHED_QOS)
+
+    def tick(self):
+        """Let a moment pass in which everybody says how it is."""
+        self.time_s += TICK_S
+        clock = Clock()
+        clock.clock.sec, clock.clock.nanosec = self._stamp()
+        self.clock.publish(clock)
+        if self.send_tf:
+            transform = TransformStamped()
+            transform.header.frame_id, transform.child_frame_id = 'map', 'odom'
+            transform.header.stamp = clock.clock
+            pose = pose_to_msg(self.odom_in_map)
+            transform.transform.translation.x = pose.position.x
+            transform.transform.translation.y = pose.position.y
+            transform.transform.rotation = pose.orientation
+            self.tf.publish(TFMessage(transforms=[transform]))
+        if self.send_odom:
+            odom = Odometry()
+            odom.header.stamp, odom.header.frame_id = clock.clock, 'odom'
+            odom.pose.pose = pose_to_msg(self.pose)
+            self.odom.publish(odom)
+        if self.send_bumpers:
+            for half, publisher in self.bumpers.items():
+                publisher.publish(Bool(data=self.pressed[half]))
+        end = time.monotonic() + 0.004
+        while (left := end - time.monotonic()) > 0:
+            self.executor.spin_once(timeout_sec=left)
+
+    def _stamp(self):
+        nanoseconds = round(self.time_s * 1e9)
+        return nanoseconds // 10 ** 9, nanoseconds % 10 ** 9
+
+    def run(self, seconds):
+        """Let simulated time pass."""
+        for _ in range(max(1, round(seconds / TICK_S))):
+            self.tick()
+
+    def until(self, condition):
+        """Let time pass until a condition holds; tell whether it came to that."""
+        end = time.monotonic() + MOST_S
+        while time.monotonic() < end:
+            self.tick()
+            if condition():
+                return True
+        return False
+
+    def drive(self, metres):
+        """Drive ahead, or back."""
+        for _ in range(max(1, round(abs(metres) / 0.01))):
+            self.pose = compose(self.pose, (math.copysign(0.01, metres), 0.0, 0.0))
+            self.tick()
+
+    def press(self, *halves):
+        """Press these halves, and no other."""
+        self.pressed = {half: half in halves for half in self.pressed}
+
+    def values(self):
+        """Return the last status as (message, {key: value})."""
+        if not self.status:
+            return '', {}
+        return self.status[-1].message, {v.key: v.value for v in self.status[-1].values}
+
+    def says(self, **wanted):
+        """Tell whether the status has these values."""
+        values = self.values()[1]
+        return all(values.get(key) == str(value) for key, value in wanted.items())
+
+    def call(self, kind, name, request):
+        """Call a service of the node; return its answer."""
+        client = self.node.create_client(kind, f'bump_map/{name}')
+        assert self.until(client.service_is_ready), f'no service {name}'
+        future = client.call_async(request)
+        assert self.until(future.done), f'{name} does not answer'
+        return future.result()
+
+
+@pytest.fixture
+def world():
+    """Return a world; its graph ends with the test."""
+    rclpy.init()
+    yield World()
+    rclpy.shutdown()
+
+
+@pytest.fixture
+def start(world):
+    """Return a function that starts the node with parameters; every one ends with the test."""
+    running = []
+
+    def run(**parameters):
+        command = [sys.executable, '-m', 'oomwoo_clean.bump_map_node', '--ros-args',
+                   '-p', 'use_sim_time:=true']
+        for name, value in parameters.items():
+            command += ['-p', f'{name}:={value}']
+        running.append(subprocess.Popen(command, stderr=subprocess.PIPE, text=True))
+        return running[-1]
+
+    yield run
+    for process in running:
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)
+        try:
+            process.wait(15)
+        except subprocess.TimeoutExpired:
+            process.kill()
+
+
+def end(process):
+    """Stop a node as ``ros2 launch`` does; return its exit status."""
+    process.send_signal(signal.SIGINT)
+    return process.wait(20)
+
+
+def test_from_a_bump_to_the_grid_the_walls_and_the_file_and_back(world, start, tmp_path):
+    file = tmp_path / 'home.yaml'
+    node = start(file=file, segment_gap_m=0.5)
+    world.map.publish(grid_to_msg(MAP))
+    assert world.until(lambda: world.says(state='MAPPING', reason_code=''))
+
+    # Three touches of a wall straight ahead of where the robot stands in odom.
+    for y in (0.0, 0.2, 0.4):
+        world.pose = np.array([-0.2, y, 0.0])
+        world.run(0.2)
+        world.drive(0.2)
+        world.press('left', 'right')
+        world.run(0.3)
+        world.drive(-0.05)
+        world.press()
+        world.drive(-0.15)
+    assert world.until(lambda: world.says(touches=3, walls=1) and world.walls and any(
+        len(marker.points) == 2 for marker in world.walls[-1].markers))
+    lines, spheres = world.walls[-1].markers
+    assert lines.header.frame_id == 'map' and len(spheres.points) == 3
+    expected = [compose(ODOM_IN_MAP, (R, y, 0.0))[:2] for y in (0.0, 0.4)]
+    found = sorted([(p.x, p.y) for p in lines.points], key=lambda p: p[1])
+    np.testing.assert_allclose(found, sorted(expected, key=lambda p: p[1]), atol=0.03)
+
+    world.run(3.0)
+    grid = grid_from_msg(world.grids[-1])
+    assert grid.shape == MAP.shape and world.grids[-1].header.frame_id == 'map'
+    np.testing.assert_allclose(grid.origin, MAP.origin, atol=1e-6)
+    been = compose(ODOM_IN_MAP, (-0.1, 0.2, 0.0))[:2]
+    assert grid.lookup(grid.cells, np.array([*expected, been]), 7).tolist() == [100, 100, 0]
+    assert (grid.cells == -1).any()
+
+    # A wider wall, at once and without a restart; a value out of range is refused.
+    solid = (grid.cells == 100).sum()
+    answers = [world.call(SetParameters, 'set_parameters', SetParameters.Request(parameters=[
+        Parameter('contact_radius_m', value=value).to_parameter_msg()])).results[0]
+        for value in (0.12, 5.0)]
+    assert [a.successful for a in answers] == [True, False]
+    assert world.until(
+        lambda: (np.array(world.grids[-1].data) == 100).sum() > 2 * solid)
+
+    # Saved beside the map; another node goes on with it, and one of another map says why not.
+    answer = world.call(Trigger, 'save', Trigger.Request())
+    assert answer.success and '3 touches' in answer.message
+    assert (tmp_path / 'home.bump.npz').is_file()
+    assert end(node) == 0
+    world.grids.clear()
+    world.status.clear()
+    node = start(file=file, segment_gap_m=0.5)
+    assert world.until(lambda: world.says(touches=3, walls=1))
+    answer = world.call(Trigger, 'clear', Trigger.Request())
+    assert answer.success and answer.message == 'forgot 3 touches'
+    assert world.until(
+        lambda: world.grids and not (np.array(world.grids[-1].data) == 100).any())
+    end(node)
+
+    other = OccupancyGrid(np.zeros((60, 81), dtype=np.int8), 0.05, MAP.origin)
+    world.map.publish(grid_to_msg(other))
+    world.status.clear()
+    start(file=file)
+    assert world.until(lambda: world.says(reason_code='FILE_REFUSED'))
+    assert 'another map: 80 x 60 cells' in world.values()[0]
+    answer = world.call(Trigger, 'save', Trigger.Request())
+    assert not answer.success and 'another map' in answer.message
+
+
+def test_it_says_what_is_missing_holds_back_while_lost_and_goes_on(world, start):
+    node = start(stale_s=0.5)
+    world.send_odom = world.send_tf = world.send_bumpers = False
+    assert world.until(lambda: world.says(reason_code='NO_ODOMETRY')), world.values()
+    world.send_odom = True
+    assert world.until(lambda: world.says(reason_code='NO_TRANSFORM'))
+    world.send_tf = True
+    assert world.until(lambda: world.says(reason_code='NO_BUMPER'))
+    assert '/bumper/left and /bumper/right' in world.values()[0]
+    world.press('left')
+    world.send_bumpers = True
+    assert world.until(lambda: world.says(reason_code='BUMPER_STUCK'))
+    assert 'left half pressed from the start' in world.values()[0]
+    world.press()
+    assert world.until(lambda: world.says(reason_code='NO_MAP', touches=0))
+    world.map.publish(grid_to_msg(MAP))
+    assert world.until(lambda: world.says(state='MAPPING', reason_code='', touches=0))
+
+    # Chatter is one touch.
+    for number in range(40):
+        world.press(*(('right',) if number % 2 else ()))
+        world.tick()
+    world.press()
+    assert world.until(lambda: world.says(touches=1))
+
+    # Lost in the middle of it: held back, and placed where the robot turns out to be.
+    world.run(3.0)
+    world.is_lost.publish(Bool(data=True))
+    assert world.until(lambda: world.says(state='LOST', reason_code='LOST'))
+    world.pose = np.array([0.4, 0.2, 1.0])
+    world.run(0.5)
+    world.press('left', 'right')
+    assert world.until(lambda: world.says(waiting=1, touches=1))
+    world.press()
+    world.run(1.0)
+    world.odom_in_map = (-0.6, 0.2, 2.0)
+    world.run(1.0)
+    world.is_lost.publish(Bool(data=False))
+    assert world.until(lambda: world.says(waiting=0, touches=2, placed_late=1))
+    assert world.until(lambda: len(world.walls[-1].markers[1].points) == 2)
+    at = world.walls[-1].markers[1].points[-1]
+    x, y, yaw = compose(world.odom_in_map, world.pose)
+    np.testing.assert_allclose(
+        (at.x, at.y), (x + R * math.cos(yaw), y + R * math.sin(yaw)), atol=0.03)
+
+    # A localizer that ceases counts as lost, too; the clock may jump back.
+    world.send_tf = False
+    assert world.until(lambda: world.says(state='LOST', reason_code='NO_TRANSFORM'))
+    world.send_tf = True
+    world.run(0.5)
+    world.time_s -= 50.0
+    assert world.until(lambda: world.says(state='MAPPING', reason_code='', touches=2))
+    assert node.poll() is None and end(node) == 0
+
+
+def test_a_file_that_is_no_place_for_it_is_refused_at_the_start(world, start):
+    node = start(file='/tmp/bumps.txt')
+    assert node.wait(60) == 2
+    assert "file: expected a .npz or a map file (.yaml), got '/tmp/bumps.txt'" in (
+        node.stderr.read())
+
+
+def test_where_it_is_kept_and_where_a_moving_robot_is_by_now():
+    assert bump_map_path('') is None
+    assert bump_map_path('maps/home.yaml').name == 'home.bump.npz'
+    assert bump_map_path('a/b.npz').parts == ('a', 'b.npz')
+    np.testing.assert_allclose(
+        driven_on((1.0, 2.0, math.pi / 2), 0.3, 0.0, 0.1), (1.0, 2.03, math.pi / 2))
+    turned = driven_on((0.0, 0.0, 0.0), 0.1, 1.0, 0.2)
+    assert turned[2] == pytest.approx(0.2) and turned[1] == pytest.approx(0.002, abs=1e-4)
+    np.testing.assert_allclose(driven_on((0, 0, 0), 0.3, 0.0, 9.0), (0.06, 0, 0))
+    np.testing.assert_allclose(driven_on((0, 0, 0), 0.3, 0.0, -1.0), (0, 0, 0))
