@@ -105,3 +105,12 @@ def test_each_shows_what_it_is_for():
     assert {'/map', '/localization_health/scan_scored', '/pose', '/odom_truth'} <= shown[
         'localization.rviz']
     assert {'/scan', '/odom'} <= shown['monitor_robot.rviz']
+    assert {'/map', '/bump_map/walls', '/odom'} <= shown['bump_map.rviz']
+
+
+def test_the_keep_out_overlay_of_the_bump_map_is_there_and_off():
+    """Ticked on by hand; an update topic of its own, or it would take the map's updates."""
+    overlay, = (display for display, entry in subscriptions(load('bump_map.rviz'))
+                if entry['Value'] == '/bump_map')
+    assert overlay['Enabled'] is False and 0.2 < overlay['Alpha'] < 0.8
+    assert overlay['Update Topic']['Value'] == '/bump_map_updates'
