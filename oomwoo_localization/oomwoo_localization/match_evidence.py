@@ -72,11 +72,12 @@ def weigh(fields, settings, ends, explained, refined, near):
     """
     beams = beams_at(fields, ends, refined)
     through, lost = float(beams.crossed.mean()), float(beams.lost.mean())
+    in_way = float((~beams.on_wall & ~beams.lost & ~beams.crossed).mean())
     # A beam that came through a wall does not count as one on a wall.
     score = explained - float((beams.crossed & beams.on_wall).mean())
     checked = share_off_two_lines(fields, transform_points(refined.pose, ends), beams.on_wall)
-    # That something new is there happens; that it is there and something drawn is not, less.
-    contradicted = 1.0 - score + lost + through
+    blur = float(beams.blurred.mean())
+    needed = settings.margin(score, blur, in_way, lost, checked)
     std_m, std_deg = refined.std_m, math.degrees(refined.std_rad)
     against = None
     if score < settings.least_score:
@@ -95,18 +96,25 @@ def weigh(fields, settings, ends, explained, refined, near):
                 f'and {lost:.0%} would end nowhere behind them'
             ),
         )
-    elif checked < max(settings.least_checked, settings.checked_ratio * contradicted):
+    elif checked < settings.least_checked:
         against = (
             'two_walls',
-            (
-                f'only {checked:.0%} of the scan lies on walls other than two, which fit any '
-                f'corner, and {contradicted:.0%} contradicts it'
-            ),
+            f'only {checked:.0%} of the scan lies on walls other than two, which fit any corner',
         )
     elif not near or std_m > settings.most_std_m or std_deg > settings.most_std_deg:
         against = (
             'free_direction',
             (f'the scan leaves the pose free by {std_m:.2f} m and {std_deg:.1f} degrees'),
         )
-    needed = settings.margin(score, lost, float(beams.blurred.mean()))
+    elif needed > settings.most_margin:
+        against = (
+            'doubtful',
+            (
+                f'{score:.0%} explained, {blur:.0%} a little off, {in_way:.0%} in the way, '
+                f'{lost:.0%} behind walls and only {checked:.0%} on walls other than two: '
+                'too much against it, and too little to check it by'
+            ),
+        )
+    if needed > settings.most_margin:
+        needed = 2.0 * settings.least_margin  # Who comes closer is the better reason to refuse.
     return Winner(refined, explained, score, through, needed, against)

@@ -5,7 +5,7 @@ import numpy as np
 from oomwoo_localization.settings import setting
 
 # What speaks against a pose because it could be had elsewhere, too: the rival is told first.
-SAME_ELSEWHERE = 'free_direction', 'two_walls'
+SAME_ELSEWHERE = 'free_direction', 'two_walls', 'doubtful'
 
 
 @dataclass(frozen=True)
@@ -50,24 +50,47 @@ class RelocalizerSettings:
         9.0, 'headings farther apart than this are distinct', 'deg', 1.0, 90.0
     )
     least_score: float = setting(0.6, 'score below which no pose is believed', '', 0.0, 1.0)
-    sure_score: float = setting(
-        0.95, 'score from which on nothing more than the least margin is asked for', '', 0.0, 1.0
-    )
     least_margin: float = setting(
         0.06,
-        'lead over every distinct pose, as a share of the score, that is needed',
+        'lead over every distinct pose, as a share of the score, that is always needed',
         '',
         0.0,
         0.5,
     )
-    doubt: float = setting(
-        0.1, 'how much more lead is needed for a score below the sure one', '', 0.0, 5.0
+    most_margin: float = setting(
+        0.24, 'a pose that would need more lead than this is not believed at all', '', 0.0, 0.9
     )
-    lost_doubt: float = setting(
-        2.0, 'how much more for beams that end nowhere behind a wall', '', 0.0, 10.0
+    base_margin: float = setting(
+        0.08,
+        'lead that a pose would need with all explained and nothing to check it by',
+        '',
+        0.0,
+        1.0,
+    )
+    checked_credit: float = setting(
+        0.2, 'how much less for walls other than the two longest', '', 0.0, 5.0
+    )
+    first_credit: float = setting(
+        0.35, 'how much less again for the first of them', '', 0.0, 5.0
+    )
+    first_checked: float = setting(0.3, 'the share of the scan that is the first', '', 0.0, 1.0)
+    doubt: float = setting(0.35, 'how much more for beams unexplained', '', 0.0, 5.0)
+    first_doubt: float = setting(1.4, 'how much more again for the first of them', '', 0.0, 10.0)
+    first_unexplained: float = setting(
+        0.1, 'the share of the scan that is the first', '', 0.0, 1.0
     )
     blur_doubt: float = setting(
-        0.4, 'how much more for beams that end near a wall, but not on it', '', 0.0, 5.0
+        0.2, 'how much more for beams that end near a wall, but not on it', '', 0.0, 5.0
+    )
+    changed_doubt: float = setting(
+        3.0,
+        'how much more for things in the way and things gone, both at once (harmonic mean)',
+        '',
+        0.0,
+        10.0,
+    )
+    sure_score: float = setting(
+        0.95, 'score from which on a twin is looked at more closely', '', 0.0, 1.0
     )
     twin_margin: float = setting(
         0.06, 'how much more lead is needed over a pose somewhere else', '', 0.0, 0.5
@@ -75,10 +98,10 @@ class RelocalizerSettings:
     twin_m: float = setting(1.0, 'a pose farther off than this is somewhere else', 'm', 0.1, 10.0)
     twin_deg: float = setting(30.0, 'and so is one turned by more than this', 'deg', 1.0, 180.0)
     most_crossed: float = setting(
-        0.25, 'share of beams through walls above which no pose is believed', '', 0.0, 1.0
+        0.35, 'share of beams through walls above which no pose is believed', '', 0.0, 1.0
     )
     most_lost: float = setting(
-        0.1,
+        0.25,
         'share of beams that end nowhere behind a wall above which no pose is believed',
         '',
         0.0,
@@ -87,14 +110,6 @@ class RelocalizerSettings:
     least_checked: float = setting(
         0.05, 'share of the scan that must lie on walls other than the two longest', '', 0.0, 1.0
     )
-    checked_ratio: float = setting(
-        1.1,
-        'and so many times what contradicts the pose: beams on no wall, and once more those that '
-        'something drawn would have had to make way for',
-        '',
-        0.0,
-        10.0,
-    )
     most_std_m: float = setting(
         0.05, 'standard deviation above which a direction is free', 'm', 0.001, 1.0
     )
@@ -102,20 +117,28 @@ class RelocalizerSettings:
         1.5, 'standard deviation above which the heading is free', 'deg', 0.01, 45.0
     )
 
-    def margin(self, score, lost=0.0, blur=0.0):
+    def margin(self, score, blur=0.0, in_way=0.0, lost=0.0, checked=1.0):
         """
         Return the lead that a pose needs over every distinct one, as a share of its score.
 
-        What has no place in the map at all says most that this may be another room (``lost``), and
-        a wall that is a little off (``blur``) more than a thing in the way: things in the way tell
-        the robot nothing about where it is, and as much against every other pose.
+        All are shares of the beams: ``score`` on walls, ``blur`` near one but not on it,
+        ``in_way`` before all walls, ``lost`` nowhere behind one, ``checked`` on others than the
+        two longest walls. The weights are those of a logistic regression that tells right poses
+        from wrong ones. Things in the way are nothing unusual, nor is a thing that is gone; both
+        at once are another room.
         """
-        return (
-            self.least_margin
-            + self.doubt * max(0.0, self.sure_score - score)
-            + self.lost_doubt * lost
+        unexplained = 1.0 - score
+        changed = 2.0 * in_way * lost / (in_way + lost) if in_way and lost else 0.0
+        needed = (
+            self.base_margin
+            + self.doubt * unexplained
+            + self.first_doubt * min(unexplained, self.first_unexplained)
             + self.blur_doubt * blur
+            + self.changed_doubt * changed
+            - self.checked_credit * checked
+            - self.first_credit * min(checked, self.first_checked)
         )
+        return max(self.least_margin, needed)
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ from oomwoo_localization.settings import check_settings
 FORGIVEN_LEAD = 0.03  # more than the lead that is needed, over a twin that is forgiven its lost
 FULL_MARGIN = 1.5  # times the margin that is needed: confidence 1
 MOST_CELLS = 2_500_000  # of the search lattice with its margins; a level takes 8 bytes each
+FARTHEST = 0.3  # behind the best, no pose is a candidate
 ROUNDING = 1e-9  # a lead is bounded by the very one that was asked for
 SHOWN_GONE = 0.1  # share of beams through walls from which on things are gone for certain
 MOST_TWINS = 5  # that are looked at one by one
@@ -131,7 +132,8 @@ class Relocalizer:
         def threshold(leaves):
             if not leaves:
                 return question.floor
-            lead = FULL_MARGIN * (question.winner(leaves[0]).needed + self.settings.twin_margin)
+            needed = question.winner(leaves[0]).needed + self.settings.twin_margin
+            lead = min(FULL_MARGIN * needed, FARTHEST)
             rival = leaves[0].score * (1.0 - lead)
             return max([rival, question.floor] + [one.score for one in leaves[count - 1:count]])
         found = question.search(threshold, count)

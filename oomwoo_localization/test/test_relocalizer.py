@@ -168,13 +168,13 @@ def test_refuses_what_it_cannot_tell(case):
         grid = replace(flat, cells=flat.cells[:, ::-1])
         scan, reasons = (
             make_scan(flat, here),
-            {'ambiguous', 'low_score', 'through_walls', 'undecided'},
+            {'ambiguous', 'low_score', 'through_walls', 'doubtful', 'undecided'},
         )
     elif case == 'other room':
         grid = room((0.0, 0.0, 1.0, 0.3), (-1.5, 1.0, 0.5, 0.5), width=4.4, depth=3.4)
         scan, reasons = (
             make_scan(flat, here),
-            {'ambiguous', 'low_score', 'no_match', 'through_walls', 'undecided'},
+            {'ambiguous', 'low_score', 'no_match', 'through_walls', 'doubtful', 'undecided'},
         )
     else:
         grid, scan = flat, make_scan(flat, here)
@@ -331,12 +331,27 @@ def test_a_corner_alone_is_refused(flat):
 
 
 def test_the_lead_that_is_needed_grows_with_what_speaks_against_a_pose():
-    """Nothing for a perfect match; most for beams that end where the map has nothing."""
+    """
+    Little for a perfect match that is checked by many walls; more for what is not explained.
+
+    Most for things in the way and things gone at once: either alone is but something unexplained.
+    """
     asked = RelocalizerSettings()
-    assert asked.margin(1.0) == asked.margin(asked.sure_score) == asked.least_margin
-    assert asked.margin(0.75) == pytest.approx(asked.least_margin + 0.2 * asked.doubt)
-    lost, near = asked.margin(1.0, lost=0.1), asked.margin(1.0, blur=0.1)
-    assert lost > 2 * near > 2 * asked.least_margin and near > asked.margin(0.85)
+    assert asked.margin(1.0) == asked.margin(1.0, checked=0.1) == asked.least_margin
+    plain = asked.margin(0.8, checked=0.2)
+    assert plain > 2 * asked.least_margin
+    assert plain < asked.margin(0.8, checked=0.1) < asked.margin(0.7, checked=0.1)
+    blurred_ = asked.margin(0.8, blur=0.1, checked=0.2)
+    assert blurred_ - plain == pytest.approx(0.1 * asked.blur_doubt)
+    # The first that is unexplained weighs more than the next.
+    first = asked.margin(0.9, checked=0.1) - asked.margin(0.95, checked=0.1)
+    next_ = asked.margin(0.75, checked=0.1) - asked.margin(0.8, checked=0.1)
+    assert first > 2 * next_ == pytest.approx(0.1 * asked.doubt)
+    assert asked.margin(0.8, in_way=0.2, checked=0.2) == plain
+    assert asked.margin(0.8, lost=0.2, checked=0.2) == plain
+    both = asked.margin(0.8, in_way=0.1, lost=0.1, checked=0.2)
+    assert both - plain == pytest.approx(0.1 * asked.changed_doubt)
+    assert both > asked.most_margin > plain
 
 
 @pytest.mark.parametrize('there', [True, False])
@@ -354,7 +369,8 @@ def test_a_cupboard_that_is_gone_does_not_speak_for_the_twin(there):
         mapped if there else room(**size), here, noise_m=0.01, rng=np.random.default_rng(0)
     )
     asked = RelocalizerSettings(
-        least_margin=0.01, twin_margin=0.3, doubt=0.0, lost_doubt=0.0, blur_doubt=0.0
+        least_margin=0.01, base_margin=0.0, twin_margin=0.3, doubt=0.0, first_doubt=0.0,
+        changed_doubt=0.0,
     )
     answer = Relocalizer(mapped, asked).relocalize(scan, np.eye(4))
     if there:

@@ -40,15 +40,19 @@ GRID_MAP_M = 0.025
 # What is intact is taken for true: only the lead over distinct poses counts.
 ORACLE = RelocalizerSettings(
     least_margin=SOLVABLE_MARGIN,
+    most_margin=0.9,
+    base_margin=0.0,
+    checked_credit=0.0,
+    first_credit=0.0,
     doubt=0.0,
-    lost_doubt=0.0,
+    first_doubt=0.0,
     blur_doubt=0.0,
+    changed_doubt=0.0,
     twin_margin=0.0,
     least_score=0.3,
     most_crossed=0.5,
     most_lost=0.5,
     least_checked=0.0,
-    checked_ratio=0.0,
 )
 
 
