@@ -40,5 +40,6 @@ setup(
         'dock_detector = oomwoo_clean.dock_detector_node:main',
         'escape_reflex = oomwoo_clean.escape_reflex_node:main',
         'velocity_mux = oomwoo_clean.velocity_mux_node:main',
+        'wall_clean_bump_out = oomwoo_clean.wall_clean_bump_out_node:main',
     ]},
 )

@@ -56,6 +56,7 @@ STARTS = {
     'save_map': ({'map_saver'}, {'map_saver', 'timeout'}),
     'contour_follow': ({'contour_follower'},) * 2,
     'edge_clean': (EDGES,) * 2,
+    'wall_clean_bump_out': ({'wall_clean_bump_out', 'bump_map'},) * 2,
     'bump_map': ({'bump_map'},) * 2,
     'coverage': ({'coverage_planner'},) * 2,
     'demo': (

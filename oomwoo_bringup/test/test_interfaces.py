@@ -30,6 +30,7 @@ NODES = {
     'embedded_navigator': ('oomwoo_sim_support.embedded_navigator_node',),
     'contour_follower': ('oomwoo_clean.contour_follower_node',),
     'bump_map': ('oomwoo_clean.bump_map_node',),
+    'wall_clean_bump_out': ('oomwoo_clean.wall_clean_bump_out_node',),
     'dock_detector': ('oomwoo_clean.dock_detector_node',),
     'dock_drive': ('oomwoo_clean.dock_drive_node',),
     'clean_manager': ('oomwoo_clean.clean_manager_node', 'autostart:=false'),

@@ -4,7 +4,8 @@ import math
 import time
 
 import numpy as np
-from oomwoo_clean.wall_bump_out import BumpOutSettings, WallBumpOut
+from oomwoo_clean.bump_out_settings import BumpOutSettings
+from oomwoo_clean.wall_bump_out import WallBumpOut
 from oomwoo_clean.wall_meter import segment_errors, solids_of, touchable_outline, WallMeter
 from oomwoo_localization.robot import load_robot
 from oomwoo_localization.scan_localizer import ScanLocalizer

@@ -6,11 +6,9 @@ times, so the line from the one middle to the other is the surface's direction. 
 bumper is pressed tells the same only to a quarter of a turn. Everything here is in a plane in
 which the surface is kept on the right; whoever keeps it on the left mirrors poses first.
 """
-from dataclasses import dataclass
 import math
 
 from oomwoo_localization.frames import wrap_angle
-from oomwoo_localization.settings import setting
 
 WALL, NOSE, OPEN = 'wall', 'nose', 'open'
 _QUARTER = math.pi / 2
@@ -22,23 +20,6 @@ _BENT_RAD = math.radians(12.0)
 _WIDEST_STD_RAD = math.radians(30.0)
 
 
-@dataclass(frozen=True)
-class SurfaceSettings:
-    """How well touches are placed, and what is believed of them."""
-
-    touch_std_m: float = setting(
-        0.004, 'error of the place of a touch, one sigma', 'm', 0.0005, 0.05)
-    bend_std_deg: float = setting(
-        1.0, 'bend of a surface, and drift of odometry, between two touches', 'deg', 0.0, 20.0)
-    same_line_m: float = setting(
-        0.008, 'a touch farther off the believed line is another surface', 'm', 0.002, 0.1)
-    least_chord_m: float = setting(
-        0.02, 'touches nearer to each other tell no direction', 'm', 0.005, 0.2)
-    corner_turn_deg: float = setting(
-        45.0, 'turn away from a surface of which only the pressed half is known', 'deg',
-        15.0, 90.0)
-
-
 class TouchSurface:
     """
     The believed line along which the body's middle runs while it touches a surface on its right.
@@ -48,7 +29,7 @@ class TouchSurface:
     """
 
     def __init__(self, settings):
-        """Know nothing; ``settings`` has the fields of :class:`SurfaceSettings`."""
+        """Know nothing; ``settings`` is a :class:`.bump_out_settings.BumpOutSettings`."""
         self.settings = settings
         self.forget()
 

@@ -1,83 +1,35 @@
 """
 Clean along walls by touch alone: bumper and wheel odometry in, wheels out.
 
-Drive in; on a bump go back out the way it came in; turn away from the surface by a little more
-than it is believed to run; curve back towards it until the next touch. What the surface is
-believed to be comes from the touches (:mod:`oomwoo_clean.touch_surface`). No map, no LiDAR.
+Drive in. On a bump go back out the way it came in. Turn to where the surface is believed to lead
+and hop along it to the next touch. Which way it leads is told by the touches themselves
+(:mod:`oomwoo_clean.touch_surface`). No map, no LiDAR.
 """
-from collections import deque
 from dataclasses import dataclass
 import math
 
 import numpy as np
-from oomwoo_clean.touch_surface import NOSE, OPEN, SurfaceSettings, TouchSurface, WALL
-from oomwoo_localization.frames import compose, inverse
+from oomwoo_clean.bump_out_settings import BumpOutSettings
+from oomwoo_clean.bumper_sense import BumperSense
+from oomwoo_clean.driven_path import DrivenPath
+from oomwoo_clean.touch_surface import NOSE, OPEN, TouchSurface, WALL
 from oomwoo_localization.robot import load_robot
-from oomwoo_localization.settings import check_settings, setting
+from oomwoo_localization.settings import check_settings
 
 IDLE, DRIVE, BACK, TURN, PEEL, WRAP, HALT = (
     'IDLE', 'DRIVE', 'BACK', 'TURN', 'PEEL', 'WRAP', 'HALT')
 
-_JUMP_M, _JUMP_RAD = 0.3, 1.0          # between two poses: not driven
-_SEGMENT_M, _SEGMENT_RAD = 0.01, 0.05
-_KEPT_SEGMENTS = 200
-_QUIET_S = 1.0
+_BOTH_S = 0.06                         # halves pressed within this time: by one thing ahead
+_MOST_DOUBT_M = 0.05
+_STEEPEST_RAD = 1.2                    # towards a surface that is overdue
 _TURN_SLOWDOWN = 5.0                   # rad/s^2
 _TURNED_RAD = 0.05
-_LAG_S = 0.08
-_COAST_S = 0.1
-_LEAD_MPS = 0.1
+_LAG_S = 0.08                          # from the wheels to odometry and back
+_COAST_S, _COAST_RADPS = 0.1, 0.8      # a turn goes on for a moment when the robot drives off
 _HEADING_GAIN = 4.0                    # 1/s
-_SPEED_S = 0.04
-_MOST_DOUBT_M = 0.05
-_LATE_BUMP_S = 0.06                    # other half pressed within this: one bump with both
-
-
-@dataclass(frozen=True)
-class BumpOutSettings(SurfaceSettings):
-    """What the bump-out can be told; every field is a parameter of its node."""
-
-    cruise_speed: float = setting(0.28, 'driving in and along a surface', 'm/s', 0.05, 0.3)
-    back_speed: float = setting(0.08, 'retracing its path after a bump', 'm/s', 0.02, 0.3)
-    turn_speed: float = setting(2.0, 'turning in place', 'rad/s', 0.2, 2.5)
-    back_off_m: float = setting(
-        0.004, 'way back after the bumper has let go', 'm', 0.0, 0.3)
-    hop_m: float = setting(
-        0.005, 'how far off the believed surface the curve between two touches leads', 'm',
-        0.001, 0.1)
-    miss_m: float = setting(
-        0.012, 'how far off a surface it may get for not knowing its direction better', 'm',
-        0.002, 0.2)
-    glide_least_m: float = setting(0.1, 'shortest curve between two touches', 'm', 0.03, 1.0)
-    glide_most_m: float = setting(0.4, 'longest curve between two touches', 'm', 0.1, 3.0)
-    line_gain: float = setting(
-        3.0, 'heading towards the curve per distance from it', 'rad/m', 0.0, 20.0)
-    wrap_after_m: float = setting(
-        0.008, 'this far past the believed line, the surface has ended', 'm', 0.002, 0.1)
-    wrap_deg: float = setting(
-        125.0, 'turn towards a surface that has ended, to come back to its end', 'deg',
-        60.0, 170.0)
-    wrap_radius_m: float = setting(
-        0.4, 'radius of the curve that follows', 'm', 0.1, 2.0)
-    overdue_radius_m: float = setting(
-        0.35, 'radius of the curve to a surface that should have been met', 'm', 0.1, 2.0)
-    jitter: float = setting(
-        0.2, 'share by which angles and lengths vary at random', '', 0.0, 0.8)
-    round_deg: float = setting(
-        450.0, 'turn after which something is left alone that it has gone round, or a room', 'deg',
-        360.0, 3600.0)
-    leave_least_deg: float = setting(
-        45.0, 'least angle at which it then drives away', 'deg', 10.0, 90.0)
-    search_m: float = setting(
-        15.0, 'way straight ahead without a touch', 'm', 0.5, 100.0)
-    retreat_m: float = setting(
-        0.25, 'way back at most while the bumper stays pressed', 'm', 0.02, 2.0)
-    held_s: float = setting(
-        3.0, 'a bumper pressed this long in spite of backing off is stuck', 's', 0.5, 20.0)
-    chatter_count: int = setting(
-        8, 'presses in a second that no wall makes', '', 3, 50)
-    stalled_s: float = setting(
-        1.5, 'no motion for this long while driving counts as a touch', 's', 0.3, 10.0)
+_LEAD_MPS = 0.1
+_BLIND_M = 0.02                        # back beyond the remembered path, if need be
+_WRAP_TURNS, _WRAP_GROWTH = 2.0, 0.3   # radius after half a turn more, every half turn
 
 
 @dataclass(frozen=True)
@@ -87,7 +39,7 @@ class BumpOutOutput:
 
     ``linear`` m/s and ``angular`` rad/s; ``state`` IDLE DRIVE BACK TURN PEEL WRAP HALT; ``side``
     on which the surface is kept, '' without one; ``event`` says what a touch of this step was
-    taken for; ``reason`` and ``code`` why it stands.
+    taken for; ``reason``, for a human, and ``code`` say why it stands.
     """
 
     linear: float
@@ -100,13 +52,19 @@ class BumpOutOutput:
 
 
 class WallBumpOut:
-    """Steps on each odometry pose and on each change of the bumper; starts disabled."""
+    """
+    Steps on each odometry pose and on each change of the bumper; starts disabled.
+
+    Angles and positions are mirrored where the surface is on the left, so that everything below
+    has it on the right, where turning away is positive.
+    """
 
     def __init__(self, settings=None, robot=None, rng=None):
         """Take :class:`BumpOutSettings`, a robot, and a :class:`numpy.random.Generator`."""
-        self._release_s = (robot or load_robot()).bumper.release_s
         self.settings = check_settings(settings or BumpOutSettings())
+        self._release_s = (robot or load_robot()).bumper.release_s
         self._rng = rng or np.random.default_rng()
+        self._path, self._bumper = DrivenPath(), BumperSense()
         self.surface = TouchSurface(self.settings)
         self.enabled = False
         self.forget()
@@ -123,22 +81,19 @@ class WallBumpOut:
         self.forget()
 
     def forget(self):
-        """Forget where it was and what it felt: after a pause, or a jump of time or odometry."""
-        self._state = DRIVE
-        self._odom = self._time_s = None
-        self._mirror = 0                       # 1: surface on the right, -1: on the left
-        self._path = deque(maxlen=_KEPT_SEGMENTS)
-        self._trail = deque(maxlen=20)         # of the last second: (time, place in odom)
-        self._pressed = (False, False)
-        self._presses = deque(maxlen=64)
-        self._halted = self._quiet_since = None
-        self._turned = self._round_from = 0.0
-        self._speed, self._speed_s, self._since_m = 0.0, None, 0.0
-        self._rate = self._since_rad = 0.0
+        """Forget where it was and what it felt: after a pause, or a jump of time."""
+        self._path.forget()
+        self._bumper = BumperSense()
+        self._time_s = None
+        self._begin()
+
+    def _begin(self):
+        """Go in search of a surface."""
+        self._state, self._mirror = DRIVE, 0
         self._run_m = 0.0                      # in DRIVE, PEEL or WRAP
-        self._still_since = None
+        self._moving_s = None                  # when the wheels last moved
         self._leaving = False
-        self._output = BumpOutOutput(0.0, 0.0, IDLE)
+        self._path.cut()
         self.surface.forget()
 
     # -- one step ---------------------------------------------------------------------------
@@ -148,311 +103,232 @@ class WallBumpOut:
         Return a :class:`BumpOutOutput`.
 
         ``odom`` (3,) is the newest pose by wheel odometry, ``left`` and ``right`` whether that
-        half of the bumper is pressed.
+        half of the bumper is pressed. Raises ValueError for what is no pose.
         """
+        odom = np.asarray(odom, dtype=float)
+        if odom.shape != (3,) or not np.isfinite(odom).all():
+            raise ValueError(f'not a pose (x, y, yaw): {odom}')
         if not self.enabled:
             return BumpOutOutput(0.0, 0.0, IDLE)
         if self._time_s is not None and time_s < self._time_s:
             self.forget()
-        odom = np.asarray(odom, dtype=float)
-        moved = self._moved(odom)
-        self._measure_speed(moved, time_s)
-        was, self._pressed = self._pressed, (bool(left), bool(right))
-        fresh = tuple(now and not before for now, before in zip(self._pressed, was))
-        if any(fresh):
-            self._presses.append(time_s)
-        self._odom, self._time_s = odom, time_s
-        self._trail.append((time_s, odom[:2].tolist()))
-        self._remember(moved)
+        self._time_s = time_s
+        fresh = self._bumper.update(time_s, left, right)
+        ahead, turned, jumped = self._path.move(time_s, odom, self._state == BACK)
+        if jumped:
+            self._begin()
+        if self._in_trouble():
+            code, reason = self._bumper.trouble
+            return self._say(0.0, 0.0, HALT, reason=reason, code=code)
         event = ''
-        trouble = self._trouble(time_s)
-        if trouble is not None:
-            return self._say(0.0, 0.0, HALT, reason=trouble[1], code=trouble[0])
-        if any(fresh) and self._state != BACK:
-            event = self._bump(time_s)
-        elif any(fresh) and time_s - self._bumped_s <= _LATE_BUMP_S:
-            event = self._bump_again()
-        elif self._stalled(moved, time_s):
-            event = self._stall(time_s)
-        linear, angular = getattr(self, f'_{self._state.lower()}')(moved)
+        if fresh and self._state != BACK:
+            event = self._bump()
+        elif fresh and time_s - self._bumped_s <= _BOTH_S and all(self._bumper.pressed):
+            event = self._feel()
+        elif self._stalled(ahead, turned):
+            event = self._stall()
+        act = {DRIVE: self._drive, BACK: self._back, TURN: self._turn, PEEL: self._peel,
+               WRAP: self._wrap}[self._state]
+        linear, angular = act(max(ahead, 0.0))
         return self._say(linear, self._sign * angular, self._state, event)
+
+    def _say(self, linear, angular, state, event='', reason='', code=''):
+        side = {0: '', 1: 'right', -1: 'left'}[self._mirror]
+        return BumpOutOutput(linear, angular, state, side, event, reason, code)
 
     @property
     def _sign(self):
         return -1 if self._mirror < 0 else 1
 
-    def _say(self, linear, angular, state, event='', reason='', code=''):
-        side = {0: '', 1: 'right', -1: 'left'}[self._mirror]
-        self._output = BumpOutOutput(linear, angular, state, side, event, reason, code)
-        return self._output
+    @property
+    def _heading(self):
+        return self._sign * self._path.turned
 
-    def _moved(self, odom):
-        """Return (metres ahead, radians turned) since the last step, zero after a jump."""
-        if self._odom is None:
-            return 0.0, 0.0
-        x, y, yaw = compose(inverse(self._odom), odom).tolist()
-        if math.hypot(x, y) > _JUMP_M or abs(yaw) > _JUMP_RAD:
-            self._path.clear()
-            self.surface.forget()
-            return 0.0, 0.0
-        return math.copysign(math.hypot(x, y), x), yaw
+    @property
+    def _rate(self):
+        return self._sign * self._path.rate
 
-    def _measure_speed(self, moved, time_s):
-        """Keep the speed that odometry shows; a pose that did not change tells nothing."""
-        self._since_m += moved[0]
-        self._since_rad += moved[1]
-        passed_s = time_s - (time_s if self._speed_s is None else self._speed_s)
-        if self._speed_s is None or passed_s >= _SPEED_S:
-            self._speed = self._since_m / passed_s if passed_s > 0.0 else 0.0
-            self._rate = self._sign * self._since_rad / passed_s if passed_s > 0.0 else 0.0
-            self._speed_s, self._since_m, self._since_rad = time_s, 0.0, 0.0
+    @property
+    def _position(self):
+        return self._path.pose[0], self._sign * self._path.pose[1]
 
-    def _remember(self, moved):
-        """Add the motion to the path, or take what was retraced off it."""
-        ahead, yaw = moved
-        turned = self._sign * yaw
-        self._turned += turned
-        if self._state == BACK:
-            self._take_back(-ahead, turned)
-            return
-        turning = abs(ahead) < 0.2 * abs(yaw) * 0.1
-        if (self._path and self._path[-1][2] == turning
-                and abs(self._path[-1][0]) < _SEGMENT_M
-                and (not turning or abs(self._path[-1][1]) < _SEGMENT_RAD)):
-            self._path[-1][0] += ahead
-            self._path[-1][1] += yaw
-        elif ahead or yaw:
-            self._path.append([ahead, yaw, turning])
+    def _vary(self):
+        jitter = self.settings.jitter
+        return self._rng.uniform(1.0 - jitter, 1.0 + jitter)
 
-    def _take_back(self, back, turned):
-        """Shorten the remembered path by what was driven back; keep its heading there."""
-        self._back_m += max(back, 0.0)
-        # Wheels that slipped on against what was touched are not on the path.
-        self._beyond_m -= back
-        back = max(-self._beyond_m, 0.0)
-        self._beyond_m = max(self._beyond_m, 0.0)
-        left_rad = abs(turned)
-        while self._path:
-            ahead, yaw, turning = self._path[-1]
-            if turning:
-                part = min(left_rad / max(abs(yaw), 1e-9), 1.0)
-                left_rad -= part * abs(yaw)
-            else:
-                part = min(back / max(ahead, 1e-9), 1.0)
-                back -= part * ahead
-            self._path_heading -= self._sign * part * yaw
-            if part < 1.0:
-                self._path[-1][0] -= part * ahead
-                self._path[-1][1] -= part * yaw
-                return
-            self._path.pop()
+    # -- what keeps it from driving ----------------------------------------------------------
 
-    # -- trouble ----------------------------------------------------------------------------
+    def _in_trouble(self):
+        """Tell whether it must stand because of the bumper; after that it begins anew."""
+        s, bumper, path = self.settings, self._bumper, self._path
+        if bumper.trouble is not None:
+            if not bumper.settled(self._time_s):
+                return True
+            self._begin()
+        if bumper.chatters(self._time_s, s.chatter_count):
+            return True
+        if bumper.any and not path and self._state == DRIVE:
+            bumper.trouble = (
+                'BUMPER_PRESSED', f'bumper {bumper.names} is pressed from the start: standing '
+                'until it lets go')
+        elif bumper.any and self._state == BACK and (
+                path.back_m > s.retreat_m or self._time_s - self._bumped_s > s.held_s):
+            bumper.trouble = (
+                'BUMPER_HELD', f'bumper {bumper.names} stays pressed after going back '
+                f'{path.back_m * 100:.0f} cm: standing until it lets go')
+        return bumper.trouble is not None
 
-    def _trouble(self, time_s):
-        """Return (code, sentence) while it must stand because of the bumper, or None."""
-        s = self.settings
-        pressed = any(self._pressed)
-        if self._halted is not None:
-            recent = self._presses and time_s - self._presses[-1] < _QUIET_S
-            if pressed or recent:
-                return self._halted
-            self._restart()
-            return None
-        names = ' and '.join(
-            name for name, on in zip(('left', 'right'), self._pressed) if on)
-        if len([t for t in self._presses if time_s - t <= 1.0]) >= s.chatter_count:
-            self._halted = ('BUMPER_CHATTER', f'the bumper says {s.chatter_count} presses a '
-                            'second; standing until it is quiet')
-        elif pressed and not self._path and self._state == DRIVE:
-            self._halted = ('BUMPER_PRESSED', f'bumper {names} is pressed from the start; '
-                            'standing until it lets go')
-        elif pressed and self._state == BACK and (
-                self._back_m > s.retreat_m or time_s - self._bumped_s > s.held_s
-                or not self._path):
-            self._halted = ('BUMPER_HELD', f'bumper {names} stays pressed after backing off by '
-                            f'{self._back_m * 100:.0f} cm; standing until it lets go')
-        return self._halted
-
-    def _restart(self):
-        """Go on after standing, as if it had just begun."""
-        odom, time_s, pressed = self._odom, self._time_s, self._pressed
-        self.forget()
-        self._odom, self._time_s, self._pressed = odom, time_s, pressed
-
-    def _stalled(self, moved, time_s):
+    def _stalled(self, ahead, turned):
         """Tell whether the wheels have not moved for long although they should."""
-        if self._state == HALT or max(abs(moved[0]), 0.1 * abs(moved[1])) > 1e-4:
-            self._still_since = time_s
-        if self._still_since is None:
-            self._still_since = time_s
-        return time_s - self._still_since > self.settings.stalled_s
+        if self._moving_s is None or max(abs(ahead), 0.1 * abs(turned)) > 1e-4:
+            self._moving_s = self._time_s
+        return self._time_s - self._moving_s > self.settings.stalled_s
 
-    def _stall(self, time_s):
-        """Take a stall for a touch, unless it is one while going back already."""
-        self._still_since = time_s
-        if self._state == BACK:
-            self._path.clear()
-            self._start_turn()
-            return 'stall'
-        return self._bump(time_s) + ' stall'
+    def _stall(self):
+        """Take a stall for a touch, or give up going back."""
+        self._moving_s = self._time_s
+        if self._state != BACK:
+            return f'{self._bump()} stall'
+        self._path.cut()
+        self._turn_to_surface()
+        return 'stall'
 
     # -- a touch ----------------------------------------------------------------------------
 
-    def _bump(self, time_s):
+    def _bump(self):
         """Note the touch and go back; the first one tells on which side the surface is."""
-        left, right = self._pressed
         if not self._mirror:
-            if left == right:
-                self._mirror = int(self._rng.choice((-1, 1)))
-            else:
-                self._mirror = 1 if right else -1
-            self._turned = self._round_from = self._sign * self._odom[2]
+            left, right = self._bumper.pressed
+            self._mirror = int(self._rng.choice((-1, 1))) if left == right else 1 - 2 * left
+            self._round_from = self._heading
             self.surface.forget()
-        self._bumped_s, self._back_m, self._released_m = time_s, 0.0, None
-        self._path_heading, self._beyond_m = self._turned, 0.0
-        word = self._feel()
+        self._bumped_s, self._released = self._time_s, False
+        self._path.turn_back()
         self._state = BACK
-        return word
-
-    def _bump_again(self):
-        """Take the other half, pressed a moment after the first, for one bump with both."""
-        return self._feel() if all(self._pressed) else ''
+        return self._feel()
 
     def _feel(self):
-        left, right = self._pressed
-        wall, open_ = (right, left) if self._mirror > 0 else (left, right)
-        half = NOSE if wall == open_ else WALL if wall else OPEN
-        x, y, _ = self._odom
-        word = self.surface.touch((x, self._mirror * y), self._heading, half)
-        return f'{half} {word}'
+        left, right = self._bumper.pressed
+        wall, far = (right, left) if self._mirror > 0 else (left, right)
+        half = NOSE if wall == far else WALL if wall else OPEN
+        return f'{half} {self.surface.touch(self._position, self._heading, half)}'
 
-    @property
-    def _heading(self):
-        """Return the mirrored heading, not wrapped, so that it counts turns."""
-        return self._turned
-
-    # -- states: each returns the mirrored command --------------------------------------------
-
-    def _drive(self, moved):
-        """Go straight ahead until something is touched."""
-        self._run_m += max(moved[0], 0.0)
-        if self._run_m > self.settings.search_m:
-            self._run_m = 0.0
-            self._aim(self._heading + self._rng.uniform(0.5, 1.0) * math.pi)
-        return self.settings.cruise_speed, 0.0
-
-    def _back(self, moved):
+    def _back(self, _):
         """Retrace the path until the bumper has let go, and a little farther."""
-        s = self.settings
-        if any(self._pressed):
-            self._released_m = None
-        elif self._released_m is None:
-            self._released_m = self._back_m
-            self.surface.let_go(self._where_s(self._time_s - self._release_s))
-            self._wanted_back_m = s.back_off_m * self._vary()
-        done = (self._released_m is not None
-                and self._back_m - self._released_m >= self._wanted_back_m)
-        if done or not self._path or (self._released_m is not None and self._path[-1][2]):
-            return self._start_turn()
-        ahead, yaw, turning = self._path[-1]
-        if turning:
-            return 0.0, -math.copysign(s.turn_speed, self._sign * yaw)
-        curvature = self._sign * yaw / ahead if abs(ahead) > 1e-3 else 0.0
-        turn = min(self._speed, 0.0) * max(-5.0, min(5.0, curvature))
-        turn += _HEADING_GAIN * (self._path_heading - self._turned)
+        s, path = self.settings, self._path
+        if self._bumper.any:
+            self._released = False
+        elif not self._released:
+            self._released, self._released_m = True, path.back_m
+            self._wanted_m = s.back_off_m * self._vary()
+            x, y = path.position_at(self._time_s - self._release_s)
+            self.surface.let_go((x, self._sign * y))
+        if self._released and (
+                path.back_m - self._released_m >= self._wanted_m or not path
+                or path.turns_here):
+            return self._turn_to_surface()
+        if path.turns_here:
+            return 0.0, self._sign * path.turn_sign * s.turn_speed
+        if not path and path.back_m > _BLIND_M:
+            return 0.0, 0.0
+        turn = min(path.speed, 0.0) * self._sign * path.curvature
+        turn += _HEADING_GAIN * (self._sign * path.heading - self._heading)
         return -s.back_speed, max(-s.turn_speed, min(s.turn_speed, turn))
 
-    def _start_turn(self):
+    # -- along the surface ------------------------------------------------------------------
+
+    def _turn_to_surface(self):
+        """Choose the next hop and turn to where it begins; or leave what was gone round."""
         s, surface = self.settings, self.surface
-        if abs(self._turned - self._round_from) > math.radians(s.round_deg):
+        if abs(self._heading - self._round_from) > math.radians(s.round_deg):
             self._leaving = True
             least = math.radians(s.leave_least_deg)
-            return self._aim(surface.direction + self._rng.uniform(least, math.pi - least))
-        self._leaving = False
-        self._glide_m = self._vary() * min(max(
-            s.miss_m / (2.0 * surface.std_rad), s.glide_least_m), s.glide_most_m)
-        self._hop_m = s.hop_m * self._vary()
-        off = surface.offset(self._mirrored())
-        return self._aim(surface.direction + max(
-            4.0 * self._hop_m / self._glide_m - s.line_gain * off, -0.1))
+            return self._turn_to(surface.direction + self._rng.uniform(least, math.pi - least))
+        length = min(max(s.miss_m / (2.0 * surface.std_rad), s.glide_least_m), s.glide_most_m)
+        self._glide_m, self._hop_m = length * self._vary(), s.hop_m * self._vary()
+        slope = self._slope(0.0)[0]
+        return self._turn_to(surface.direction + max(slope, -0.1))
 
-    def _aim(self, heading):
-        self._target = heading
-        self._state = TURN
-        return self._turn((0.0, 0.0))
+    def _turn_to(self, heading):
+        self._target, self._state = heading, TURN
+        return self._turn(0.0)
 
-    def _turn(self, moved):
-        """Turn in place to the target; only away from the surface."""
-        left = self._target - self._turned - self._rate * _LAG_S
-        if left < _TURNED_RAD + _COAST_S * min(max(self._rate, 0.0), 0.8):
-            return self._start_run()
-        still = min(max(-self._speed, 0.0), self.settings.back_speed)   # rolling back, yet
-        return still, min(self.settings.turn_speed, math.sqrt(2.0 * _TURN_SLOWDOWN * left))
+    def _turn(self, _):
+        """Turn in place to the target, away from the surface."""
+        s = self.settings
+        left = self._target - self._heading - self._rate * _LAG_S
+        if left < _TURNED_RAD + _COAST_S * min(max(self._rate, 0.0), _COAST_RADPS):
+            self._path.stand()
+            self._run_m = 0.0
+            if self._leaving or self.surface.place is None:
+                self._begin()
+                return self._drive(0.0)
+            self._state = PEEL
+            return self._peel(0.0)
+        # It still rolls back: taken out, since a turn would draw that out.
+        still = min(max(-self._path.speed, 0.0), s.back_speed)
+        return still, min(s.turn_speed, math.sqrt(2.0 * _TURN_SLOWDOWN * left))
 
-    def _start_run(self):
+    def _peel(self, ahead):
+        """Hop to the next touch; when that does not come, wrap round the surface's end."""
         s, surface = self.settings, self.surface
-        self._run_m = 0.0
-        self._speed = 0.0
-        if self._leaving or surface.place is None:
-            self._mirror, self._leaving = 0, False
-            self._state = DRIVE
-            return s.cruise_speed, 0.0
-        self._state = PEEL
-        return self._peel((0.0, 0.0))
-
-    def _peel(self, moved):
-        """Hop to the believed surface along a parabola; when it is not there, wrap."""
-        s, surface = self.settings, self.surface
-        self._run_m += max(moved[0], 0.0)
-        share = self._run_m / self._glide_m
-        steep = 4.0 * self._hop_m / self._glide_m
-        off = surface.offset(self._mirrored())
+        self._run_m += ahead
         doubt = s.wrap_after_m + min(2.0 * surface.std_rad * self._run_m, _MOST_DOUBT_M)
-        overdue = max(self._run_m - self._glide_m, 0.0)
-        if off < -doubt or overdue > s.overdue_radius_m:
-            self._state, self._run_m, self._pivoted = WRAP, 0.0, not surface.known
-            self._wrap_from = self._turned
-            self._target = surface.direction - math.radians(s.wrap_deg)
-            return self._wrap((0.0, 0.0))
-        too_far = off - 4.0 * self._hop_m * share * (1.0 - share)
-        slope = steep * (1.0 - 2.0 * share) - s.line_gain * too_far
-        slope = max(slope - overdue / s.overdue_radius_m, -1.2)
-        bend = -2.0 * steep / self._glide_m - (overdue > 0.0) / s.overdue_radius_m
-        return self._curve(bend, surface.direction + slope - self._turned)
+        if (surface.offset(self._position) < -doubt
+                or self._run_m - self._glide_m > s.overdue_radius_m):
+            return self._begin_wrap()
+        slope, bend = self._slope(self._run_m)
+        return self._curve(bend, surface.direction + slope - self._heading)
 
-    def _wrap(self, moved):
-        """Curve round the end of the surface, ever wider, for a turn at most."""
+    def _slope(self, run_m):
+        """
+        Return the heading (rad, off the surface's direction) and curvature of the hop there.
+
+        A parabola over the believed line, ``hop_m`` high and ``glide_m`` long; past its end, an
+        arc into the surface.
+        """
+        s = self.settings
+        steep, share = 4.0 * self._hop_m / self._glide_m, run_m / self._glide_m
+        height = self._hop_m * 4.0 * share * (1.0 - share)
+        slope = steep * (1.0 - 2.0 * share)
+        slope -= s.line_gain * (self.surface.offset(self._position) - height)
+        overdue = max(run_m - self._glide_m, 0.0)
+        slope = max(slope - overdue / s.overdue_radius_m, -_STEEPEST_RAD)
+        return slope, -2.0 * steep / self._glide_m - (overdue > 0.0) / s.overdue_radius_m
+
+    def _begin_wrap(self):
+        self._state, self._run_m, self._wrap_from = WRAP, 0.0, self._heading
+        self._pivoted = not self.surface.known
+        self._target = self.surface.direction - math.radians(self.settings.wrap_deg)
+        return self._wrap(0.0)
+
+    def _wrap(self, _):
+        """Turn round to where the surface ended, then curve, ever wider; lost after two turns."""
         s = self.settings
         if not self._pivoted:
-            left = self._turned + self._rate * _LAG_S - self._target
-            if left > _COAST_S * max(-self._rate, 0.0) + _TURNED_RAD:
+            left = self._heading + self._rate * _LAG_S - self._target
+            if left > _TURNED_RAD + _COAST_S * max(-self._rate, 0.0):
                 return 0.0, -min(s.turn_speed, math.sqrt(2.0 * _TURN_SLOWDOWN * left))
             self._pivoted = True
-        self._run_m += max(moved[0], 0.0)
-        turned = self._wrap_from - self._turned
-        if turned > 2.0 * math.tau:
-            self._mirror, self._run_m, self._state = 0, 0.0, DRIVE
-            return s.cruise_speed, 0.0
-        radius = s.wrap_radius_m * (1.0 + 0.3 * max(turned - math.pi, 0.0) / math.pi)
-        return self._curve(-1.0 / radius, 0.0)
+        turned = self._wrap_from - self._heading
+        if turned > _WRAP_TURNS * math.tau:
+            self._begin()
+            return self._drive(0.0)
+        wider = 1.0 + _WRAP_GROWTH * max(turned - math.pi, 0.0) / math.pi
+        return self._curve(-1.0 / (s.wrap_radius_m * wider), 0.0)
+
+    def _drive(self, ahead):
+        """Go straight ahead until something is touched; after a long way, elsewhere."""
+        self._run_m += ahead
+        if self._run_m > self.settings.search_m:
+            self._leaving = True
+            return self._turn_to(self._heading + self._rng.uniform(0.5, 1.0) * math.pi)
+        return self.settings.cruise_speed, 0.0
 
     def _curve(self, curvature, error):
         s = self.settings
         speed = min(s.cruise_speed, 0.5 * s.turn_speed / max(abs(curvature), 1e-6))
         # Wheels ramp one by one: what is not asked of them at once is left for the heading.
-        speed = min(speed, max(self._speed, 0.0) + _LEAD_MPS)
-        turn = self._speed * curvature + _HEADING_GAIN * error
+        speed = min(speed, max(self._path.speed, 0.0) + _LEAD_MPS)
+        turn = self._path.speed * curvature + _HEADING_GAIN * error
         return speed, max(-s.turn_speed, min(s.turn_speed, turn))
-
-    def _where_s(self, time_s):
-        """Return the mirrored position at a moment ago."""
-        x, y = min(self._trail, key=lambda entry: abs(entry[0] - time_s))[1]
-        return x, self._mirror * y
-
-    def _mirrored(self):
-        return self._odom[0], self._mirror * self._odom[1]
-
-    def _vary(self):
-        jitter = self.settings.jitter
-        return self._rng.uniform(1.0 - jitter, 1.0 + jitter)

@@ -1,0 +1,41 @@
+"""
+Clean along walls by touch: point the robot at a wall and start this.
+
+Starts the bump-out, enabled at once, and the bump map, which draws what it touches. A localizer
+(``navigation.launch.py``) makes the frame ``map`` in which that is drawn; the bump-out needs none.
+"""
+from launch_ros.actions import Node
+from oomwoo_sim_support.launch_choices import described, given, is_true, number
+
+ARGUMENTS = (
+    ('use_sim_time', 'false', 'take the time from /clock'),
+    ('bump_map', 'true', 'start the bump map, too; false: the bump-out alone'),
+    ('autostart', 'true', 'enabled from the start; false: waits for wall_clean_bump_out/enable'),
+    ('duration', '0.0', 'seconds after which it stops by itself; 0: never'),
+    ('namespace', '', 'namespace of both nodes'),
+    ('params_file', '', 'YAML with further parameters for both nodes'),
+)
+SEGMENT_GAP_M = 0.65          # the bump-out touches a wall every 40 cm, a bit less or more
+
+
+def _start(context):
+    value = given(ARGUMENTS, context)
+    use_sim_time = is_true('use_sim_time', value['use_sim_time'])
+    duration_s = number('duration', value['duration'])
+    more = [value['params_file']] if value['params_file'] else []
+    nodes = [Node(
+        package='oomwoo_clean', executable='wall_clean_bump_out', name='wall_clean_bump_out',
+        namespace=value['namespace'], output='screen', parameters=[{
+            'use_sim_time': use_sim_time, 'duration_s': duration_s,
+            'autostart': is_true('autostart', value['autostart'])}, *more])]
+    if is_true('bump_map', value['bump_map']):
+        nodes.append(Node(
+            package='oomwoo_clean', executable='bump_map', name='bump_map',
+            namespace=value['namespace'], output='screen', parameters=[{
+                'use_sim_time': use_sim_time, 'segment_gap_m': SEGMENT_GAP_M}, *more]))
+    return nodes
+
+
+def generate_launch_description():
+    """Return bump-out and bump map with their launch arguments."""
+    return described(ARGUMENTS, _start)
