@@ -3,15 +3,18 @@ The edges of a map: rings on which the body centre keeps the standoff from any o
 
 A ring is a level set of the obstacle distance, cut below cell resolution (marching squares,
 Lorensen and Cline, 1987, in the plane), and holds only what the robot can reach from where it
-stands.
+stands. Into a gap that is too narrow for two standoffs it goes along the middle, and along the
+middle it comes out again, once for each side of the gap.
 """
 from dataclasses import dataclass
 
 import contourpy
 import numpy as np
+from oomwoo_clean.edge_gaps import band_field, medial_cells
 from scipy import ndimage
 
 NONE = -1
+_LEVEL_CELLS = 0.25           # a spot on the level set is this near to it
 
 
 @dataclass(frozen=True)
@@ -22,7 +25,8 @@ class Rings:
     ``points`` (N, 2) metres in the map frame; ``yaw`` (N,) driving direction there, radians;
     ``length`` (N,) metres of edge that a spot stands for; ``ring`` (N,) number of its ring;
     ``after`` and ``before`` (N,) the next and previous spot in driving order, -1 at an end;
-    ``closed`` (R,) tells the full circles.
+    ``closed`` (R,) tells the full circles; ``narrow`` (N,) the spots in the middle of a gap that
+    is narrower than two standoffs.
     """
 
     points: np.ndarray
@@ -32,6 +36,7 @@ class Rings:
     after: np.ndarray
     before: np.ndarray
     closed: np.ndarray
+    narrow: np.ndarray
 
     def walk(self, spot, distance_m):
         """Return the spot ``distance_m`` along the ring, against the driving direction if < 0."""
@@ -41,6 +46,21 @@ class Rings:
             left -= self.length[spot]
             spot = step[spot]
         return int(spot)
+
+    def out_of_gap(self, spot):
+        """Return the spot, or the last one before it on the ring that is not in a narrow gap."""
+        here = spot
+        while self.narrow[here] and self.before[here] not in (NONE, spot):
+            here = self.before[here]
+        return int(spot if self.narrow[here] else here)
+
+    def between_m(self, start, end):
+        """Return the metres from spot ``start`` on to ``end``, once round if that is not ahead."""
+        here, length = start, 0.0
+        while here != end and self.after[here] not in (NONE, start):
+            length += self.length[here]
+            here = self.after[here]
+        return float(length)
 
     def ahead(self, spot, distance_m):
         """Return the spots from ``spot`` on over ``distance_m`` in driving order, each once."""
@@ -85,28 +105,32 @@ def extract_rings(grid, reachable, standoff_m, spacing_m=0.02, side='right'):
     """
     Return the :class:`Rings` at ``standoff_m`` from any obstacle on the ``reachable`` floor.
 
-    ``side`` is where the obstacle is while driving. Spots are about ``spacing_m`` apart.
+    ``side`` is where the obstacle is while driving. Spots are about ``spacing_m`` apart. Each side
+    of a gap that the body fits into has spots of its own, next to each other in its middle.
     """
     distance = grid.obstacle_distance
+    if not (np.isfinite(distance).all() and min(grid.shape) >= 2):
+        return _join([])
+    band = band_field(grid, medial_cells(grid, reachable, standoff_m))
+    field = np.maximum(distance - standoff_m, band)
+    drivable = reachable | (band > -grid.resolution)
     pieces = []
-    if np.isfinite(distance).all() and min(grid.shape) >= 2:
-        lines = contourpy.contour_generator(z=distance, name='serial').lines(standoff_m)
-        for line in lines:
-            pieces += _pieces(grid, line, reachable, spacing_m, side)
+    for line in contourpy.contour_generator(z=field, name='serial').lines(0.0):
+        for points, yaw, step, closed in _pieces(grid, line, drivable, spacing_m, side):
+            cells = grid.points_to_cells(points).T
+            here = ndimage.map_coordinates(distance, cells, order=1, mode='nearest')
+            narrow = here < standoff_m - _LEVEL_CELLS * grid.resolution
+            pieces.append((points, yaw, step, closed, narrow))
     return _join(pieces)
 
 
-def _pieces(grid, line, reachable, spacing_m, side):
-    """Return the reachable parts of one contour as (points, yaw, step length, closed)."""
+def _pieces(grid, line, drivable, spacing_m, side):
+    """Return the drivable parts of one contour as (points, yaw, step length, closed)."""
     closed = len(line) > 3 and np.array_equal(line[0], line[-1])
     points, yaw, step = _resample(grid.cells_to_points(line[:, ::-1]), closed, spacing_m)
-    if side == 'right':
-        wanted_left = 1.0
-    else:
-        wanted_left = -1.0
-    if _higher_side(grid, points, yaw) * wanted_left < 0:
+    if side == 'left':                  # contour lines have the higher values on their left
         points, yaw = points[::-1], yaw[::-1] + np.pi
-    keep = grid.lookup(reachable, points, outside=False).astype(bool)
+    keep = grid.lookup(drivable, points, outside=False).astype(bool)
     if keep.all():
         return [(points, yaw, step, closed)]
     if closed and keep.any():
@@ -130,23 +154,16 @@ def _resample(line, closed, spacing_m):
     return points, np.arctan2(chord[:, 1], chord[:, 0]), step
 
 
-def _higher_side(grid, points, yaw):
-    """Return > 0 when the distance to obstacles grows left of the line, < 0 to the right."""
-    left = np.stack([-np.sin(yaw), np.cos(yaw)], axis=1) * 1.5 * grid.resolution
-    distance = grid.obstacle_distance
-    return np.nansum(np.sign(
-        grid.lookup(distance, points + left) - grid.lookup(distance, points - left)))
-
-
 def _join(pieces):
     counts = [len(points) for points, *_ in pieces]
     if not counts:
         none = np.zeros(0)
         index = np.zeros(0, dtype=int)
-        return Rings(np.zeros((0, 2)), none, none, index, index, index, np.zeros(0, dtype=bool))
+        flags = np.zeros(0, dtype=bool)
+        return Rings(np.zeros((0, 2)), none, none, index, index, index, flags, flags)
     after, before = [], []
     first = 0
-    for (*_, closed), count in zip(pieces, counts):
+    for (*_, closed, _), count in zip(pieces, counts):
         here = np.arange(first, first + count)
         ends = (here[0], here[-1]) if closed else (NONE, NONE)
         after.append(np.append(here[1:], ends[0]))
@@ -155,7 +172,8 @@ def _join(pieces):
     return Rings(
         points=np.concatenate([p for p, *_ in pieces]),
         yaw=np.concatenate([yaw for _, yaw, *_ in pieces]),
-        length=np.repeat([step for _, _, step, _ in pieces], counts),
+        length=np.repeat([step for _, _, step, *_ in pieces], counts),
         ring=np.repeat(np.arange(len(pieces)), counts),
         after=np.concatenate(after), before=np.concatenate(before),
-        closed=np.array([closed for *_, closed in pieces]))
+        closed=np.array([closed for *_, closed, _ in pieces]),
+        narrow=np.concatenate([narrow for *_, narrow in pieces]))

@@ -29,7 +29,7 @@ FOLLOW = 'FOLLOW'
 RUNNING = (PLAN, GOTO, FOLLOW, WAITING)
 
 # States of the contour follower in which it drives along something.
-DRIVING_STATES = ('ALIGN', 'FOLLOW', 'ARC', 'TOUCH')
+DRIVING_STATES = ('ALIGN', 'FOLLOW', 'ARC')
 LOOK_EVERY_M = 0.05
 
 
@@ -215,7 +215,8 @@ class EdgeRun(JobRun):
     def _why_over(self, inputs):
         """Return why the stretch is over, or an empty string."""
         settings = self.settings
-        lead_in_m = settings.lead_in_m + self._upstream(self.target.spot)
+        lead_in_m = settings.lead_in_m + max(
+            self.target.lead_m, self._upstream(self.target.spot))
         if self.sweep.full_circle() and (self._new_m > 0.0 or self._segment_m > lead_in_m):
             return 'all the way round'
         if self._since_new_m > (settings.no_new_m if self._new_m > 0.0 else lead_in_m):

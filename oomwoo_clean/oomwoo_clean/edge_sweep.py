@@ -165,8 +165,10 @@ class EdgeSweep:
         if not following:
             return Observation(step, 0.0, self._on_track_m)
         new_m = sum(self._tick_off(point) for point in path)
-        on_track = new_m == 0.0 and self._was_here((x, y))
-        self._on_track_m = self._on_track_m + step if on_track else 0.0
+        gap, spot = self._tree.query((x, y)) if self._tree is not None else (math.inf, None)
+        if gap > self.settings.tolerance_m or not self.rings.narrow[spot]:
+            on_track = new_m == 0.0 and self._was_here(gap, spot)
+            self._on_track_m = self._on_track_m + step if on_track else 0.0
         return Observation(step, new_m, self._on_track_m)
 
     def _tick_off(self, point):
@@ -181,11 +183,13 @@ class EdgeSweep:
         self.stamp_m[new] = self.driven_m
         return float(self.rings.length[new].sum())
 
-    def _was_here(self, point):
-        """Tell whether the nearest spot was swept more than ``lap_min_m`` of driving ago."""
-        if self._tree is None:
-            return False
-        gap, spot = self._tree.query(point)
+    def _was_here(self, gap, spot):
+        """
+        Tell whether the nearest spot, ``gap`` metres off, was swept an earlier time round.
+
+        That is more than ``lap_min_m`` of driving ago. In the middle of a narrow gap nothing can
+        be told: the robot comes out on the way that it went in, or goes through for either side.
+        """
         return bool(gap <= self.settings.tolerance_m
                     and self.driven_m - self.stamp_m[spot] > self.settings.lap_min_m)
 

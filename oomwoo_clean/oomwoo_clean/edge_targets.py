@@ -23,13 +23,14 @@ class Target:
     Where to start following: ``pose`` (x, y, yaw) on a ring, facing along it, the obstacle beside.
 
     ``spot`` is the first dirty spot, ``stretch_m`` the dirty edge from there on, ``distance_m``
-    the way there.
+    the way there, ``lead_m`` the way along the ring from there to the spot.
     """
 
     pose: tuple
     spot: int
     stretch_m: float
     distance_m: float
+    lead_m: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,7 @@ class TargetChooser:
         pose = (*self._rings.points[park], self._rings.yaw[park])
         return Target(
             tuple(map(float, pose)), int(stretch.spots[start]), float(length),
-            float(distance[park]))
+            float(distance[park]), self._rings.between_m(park, stretch.spots[start]))
 
     def _stretches(self, dirty, avoid, avoid_m):
         allowed = np.ones(len(dirty), dtype=bool)
@@ -155,17 +156,24 @@ class TargetChooser:
         for spots in self._rings.runs(dirty):
             whole = bool(self._rings.closed[self._rings.ring[spots[0]]]
                          and self._rings.after[spots[-1]] == spots[0])
-            found.append(_Stretch(spots, whole, np.flatnonzero(allowed[spots])))
+            starts = allowed[spots]
+            if whole and (starts & ~self._rings.narrow[spots]).any():
+                starts &= ~self._rings.narrow[spots]
+            found.append(_Stretch(spots, whole, np.flatnonzero(starts)))
         return found
 
     def _park(self, stretch, distance, upstream_m):
-        """Return where a stretch is begun: the index into its spots, and the spot to park at."""
+        """
+        Return where a stretch is begun: the index into its spots, and the spot to park at.
+
+        That is before the gap where it begins in a narrow one: the follower goes in by itself.
+        """
         if stretch.whole:
             start = stretch.starts[np.argmin(distance[stretch.spots[stretch.starts]])]
             return int(start), int(stretch.spots[start])
         start = int(stretch.starts[0])
         spot = int(stretch.spots[start])
-        return start, self._rings.walk(spot, -upstream_m(spot))
+        return start, self._rings.out_of_gap(self._rings.walk(spot, -upstream_m(spot)))
 
     # -- distances along the floor ------------------------------------------------------------
 

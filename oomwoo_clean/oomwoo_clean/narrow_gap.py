@@ -27,6 +27,7 @@ _FEWEST_INTRUDERS = 2
 _WIDEN_PER_M = 0.25           # standoff regained per metre past a gap: 14 degrees outwards ...
 _WIDEN_MOST_PER_M = 0.6
 _PAST_M, _GONE_M = 0.02, 0.12  # beyond the middle of the narrowest: on its way out, and out
+_NARROWING_M = 0.06           # wider than two standoffs here, but something is in the way ahead
 _BELIEVE = 0.4                # share of a new width in the running one
 _HELD_M = 0.10                # driven since it was seen last: still the same gap
 _STAY_M = 0.006               # half this narrower than what it went into does not turn it back
@@ -67,7 +68,7 @@ class NarrowGap:
     def __init__(self, robot, settings):
         """Take the robot and the follower's settings."""
         self.body_m, self.full_m = robot.body.radius, settings.standoff_m
-        self.widest_m = self.full_m + self.body_m + settings.guard_margin_m
+        self.widest_m = 2.0 * self.full_m + _NARROWING_M
         self.least_m = 2.0 * (self.body_m + settings.gap_margin_m)
         self.reset()
 

@@ -90,14 +90,18 @@ def test_a_turned_origin_turns_the_rings():
     assert np.allclose(np.cos(turned.rings.yaw), np.cos(straight.rings.yaw + 0.7), atol=1e-6)
 
 
-def test_a_gap_too_narrow_for_the_standoff_has_no_ring_in_it_and_a_closed_room_none_at_all():
+def test_a_gap_too_narrow_for_the_standoff_has_its_edges_in_the_middle_a_closed_room_none_at_all():
     # A gap from y = 0 to 0.425.
     walls = [box(0.0, -1.3, 0.1, 2.6), box(0.0, 1.2125, 0.1, 1.575)]
     sweep = EdgeSweep(room(4.0, 4.0, walls), (-1.0, 0.0, 0.0))
     points = sweep.rings.points
     assert (points[:, 0] > 0.3).any(), 'the far room is reached through the gap'
     in_gap = (np.abs(points[:, 0]) < 0.05) & (points[:, 1] > 0.0) & (points[:, 1] < 0.425)
-    assert not in_gap.any()
+    assert np.abs(points[in_gap, 1] - 0.2125).max() < 0.03
+    # Once for each side, in opposite directions, and one pass cleans both.
+    assert sweep.rings.length[in_gap].sum() == pytest.approx(0.2, abs=0.05)
+    assert (np.cos(sweep.rings.yaw[in_gap]) > 0.7).sum() == pytest.approx(in_gap.sum() / 2, abs=1)
+    assert sweep.rings.narrow[in_gap].all()
     shut = EdgeSweep(room(4.0, 4.0, [box(0.0, 0.0, 0.1, 4.0)]), (-1.0, 0.0, 0.0))
     assert (shut.rings.points[:, 0] < 0.0).all()
 
