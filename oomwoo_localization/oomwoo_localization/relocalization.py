@@ -61,20 +61,20 @@ class RelocalizerSettings:
         0.24, 'a pose that would need more lead than this is not believed at all', '', 0.0, 0.9
     )
     base_margin: float = setting(
-        0.08,
+        0.1,
         'lead that a pose would need with all explained and nothing to check it by',
         '',
         0.0,
         1.0,
     )
     checked_credit: float = setting(
-        0.2, 'how much less for walls other than the two longest', '', 0.0, 5.0
+        0.3, 'how much less for walls other than the two longest', '', 0.0, 5.0
     )
     first_credit: float = setting(
         0.35, 'how much less again for the first of them', '', 0.0, 5.0
     )
     first_checked: float = setting(0.3, 'the share of the scan that is the first', '', 0.0, 1.0)
-    doubt: float = setting(0.35, 'how much more for beams unexplained', '', 0.0, 5.0)
+    doubt: float = setting(0.4, 'how much more for beams unexplained', '', 0.0, 5.0)
     first_doubt: float = setting(1.4, 'how much more again for the first of them', '', 0.0, 10.0)
     first_unexplained: float = setting(
         0.1, 'the share of the scan that is the first', '', 0.0, 1.0
@@ -83,7 +83,7 @@ class RelocalizerSettings:
         0.2, 'how much more for beams that end near a wall, but not on it', '', 0.0, 5.0
     )
     changed_doubt: float = setting(
-        3.0,
+        3.4,
         'how much more for things in the way and things gone, both at once (harmonic mean)',
         '',
         0.0,
