@@ -4,9 +4,11 @@ import math
 import time
 
 import numpy as np
+from oomwoo_clean.bump_map import BumpMap, BumpMapSettings
 from oomwoo_clean.bump_out_settings import BumpOutSettings
+from oomwoo_clean.bumper_sense import SIDES
 from oomwoo_clean.wall_bump_out import WallBumpOut
-from oomwoo_clean.wall_meter import segment_errors, solids_of, touchable_outline, WallMeter
+from oomwoo_clean.wall_meter import reached, segment_errors, solids_of, touchable_outline, WallMeter
 from oomwoo_localization.robot import load_robot
 from oomwoo_localization.scan_localizer import ScanLocalizer
 from oomwoo_sim_support.embedded_sim import EmbeddedSim
@@ -51,11 +53,10 @@ def random_start(layout, robot, seed):
     rng = np.random.default_rng([seed, 7])
     points = grid.cells_to_points(np.argwhere(grid.cells == 0))
     parts = solids_of(layout, robot)
-    from oomwoo_clean.wall_meter import _reached
     start = np.asarray(layout.start)
     while True:
         xy = points[rng.integers(len(points))]
-        if _reached(layout, parts, robot.body.radius + 0.03, start, xy[None])[0]:
+        if reached(layout, parts, robot.body.radius + 0.03, start, xy[None])[0]:
             return (*xy.tolist(), float(rng.uniform(-math.pi, math.pi)))
 
 
@@ -71,7 +72,6 @@ class _Bench:
             touchable_outline(trial.layout, self.robot, self.start), self.robot)
         self.localizer = self.map = None
         if trial.localize:
-            from oomwoo_clean.bump_map import BumpMap, BumpMapSettings
             self.map = BumpMap(BumpMapSettings(segment_gap_m=SEGMENT_GAP_M), self.robot)
             self.localizer = ScanLocalizer(layout_grid(trial.layout), robot=self.robot)
             self.localizer.set_pose(np.asarray(self.start), START_COVARIANCE)
@@ -98,7 +98,7 @@ class _Bench:
             self._odom = sim.odometry().pose
             if self.localizer is not None:
                 self.map.moved(self._odom, time_s)
-        if changed and self.localizer is not None:
+        if (changed or tick == 0) and self.localizer is not None:
             self._feel(pressed, time_s)
         self._pressed = pressed
         if tick % ODOM_TICKS == 0 or changed:
@@ -131,15 +131,10 @@ class _Bench:
         self.error.append(float(np.hypot(*(found.pose[:2] - truth[:2]))))
 
     def _feel(self, pressed, time_s):
-        down = [n for n, now, was in zip(('left', 'right'), pressed, self._pressed)
-                if now and not was]
-        up = [n for n, now, was in zip(('left', 'right'), pressed, self._pressed)
-              if was and not now]
-        for name in up:
-            self.map.release(name, time_s)
-        if down:
-            side = 'both' if len(down) == 2 else down[0]
-            self.map.press(side, self.sim.odometry().pose, time_s)
+        """Tell the map what each half says, with odometry of this moment."""
+        pose = self.sim.odometry().pose
+        for half, now in zip(SIDES, pressed):
+            self.map.bumper(half, now, pose, time_s)
 
 
 def longest_stand_s(truth, period_s, span_m=STUCK_M):

@@ -55,9 +55,9 @@ def touchable_outline(layout, robot, start=None):
     free = solid_distance(parts, beside) >= robot.body.radius
     points, normals, element, beside = (
         points[free], normals[free], element[free], beside[free])
-    reached = _reached(layout, parts, robot.body.radius, start, beside)
-    return Outline(points[reached], normals[reached], np.isin(element[reached], list(names)),
-                   element[reached])
+    there = reached(layout, parts, robot.body.radius, start, beside)
+    return Outline(points[there], normals[there], np.isin(element[there], list(names)),
+                   element[there])
 
 
 def _sample(part):
@@ -79,7 +79,7 @@ def _sample(part):
     return np.concatenate(points), np.concatenate(normals)
 
 
-def _reached(layout, parts, radius, start, middles, cell_m=0.02):
+def reached(layout, parts, radius, start, middles, cell_m=0.02):
     """Return (N,) whether the body's middle can get to ``middles`` (N, 2) from the start."""
     low, high = layout.floor.min(axis=0) - 0.5, layout.floor.max(axis=0) + 0.5
     shape = np.ceil((high - low) / cell_m).astype(int) + 1
