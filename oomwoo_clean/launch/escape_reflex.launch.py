@@ -44,7 +44,8 @@ def _start(context):
         LogInfo(msg=f'{line}: {order} -> {OUT}'),
         node(PACKAGES[mux], mux, [config], [('cmd_vel_out', OUT)])]
     if reflex:
-        actions.append(node('oomwoo_clean', 'escape_reflex', [{'robot_file': value['robot_file']}]))
+        own = {'robot_file': value['robot_file']}
+        actions.append(node('oomwoo_clean', 'escape_reflex', [own]))
     return actions
 
 

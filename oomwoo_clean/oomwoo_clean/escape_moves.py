@@ -118,7 +118,7 @@ def peel(senses, settings, radius_m, side, times):
 
 
 def wiggle(senses, settings, radius_m):
-    """Backwards, turning to and fro, so that each wheel in turn gets what load there is; then on."""
+    """Go backwards, turning to and fro: each wheel in turn gets what load there is; then away."""
     began_s, sign = senses.now_s, 1
     while senses.now_s - began_s < settings.wiggle_s:
         yield from _back(senses, radius_m, _WIGGLE_HALF_S, _WIGGLE_SPEED, sign * _WIGGLE_TURN)
@@ -128,7 +128,7 @@ def wiggle(senses, settings, radius_m):
 
 def spiral(senses, settings, radius_m, direction, sign):
     """
-    A circle that grows, forward (``direction`` 1) or backwards (-1); then rock, and off backwards.
+    Circle wider and wider, forward (``direction`` 1) or backwards (-1), then rock backwards.
 
     It begins as a turn on the spot, which brings another side of what is underneath to the wheels.
     """
@@ -214,7 +214,8 @@ def _best_way(points, radius_m, yaw, away, blocked):
     for margin_m in (_GAP_MARGIN_M, _GAP_ROOM_M):
         wide = radius_m + margin_m
         along = np.cos(headings)[:, None] * points[:, 0] + np.sin(headings)[:, None] * points[:, 1]
-        across = np.sin(headings)[:, None] * points[:, 0] - np.cos(headings)[:, None] * points[:, 1]
+        across = (np.sin(headings)[:, None] * points[:, 0]
+                  - np.cos(headings)[:, None] * points[:, 1])
         met = (np.abs(across) < wide) & (along > 0.0)
         free = np.where(
             met, along - np.sqrt(np.maximum(wide ** 2 - across ** 2, 0.0)), _GAP_FAR_M)

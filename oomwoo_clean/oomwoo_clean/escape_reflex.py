@@ -130,6 +130,10 @@ class EscapeReflex:
         self._drove_s = None
         return was
 
+    def wants_scan(self, now_s):
+        """Tell whether the next scan is worth reading."""
+        return self.state != WATCH or self._travel.wants_scan(now_s)
+
     @property
     def busy(self):
         """Tell whether :meth:`step` has to be called: it drives, or something is pressed."""
@@ -144,7 +148,7 @@ class EscapeReflex:
             max(now_s - self._stepped_s, 0.0), _STEP_MOST_S)
         self._stepped_s = senses.now_s = now_s
         senses.pose = self._place_pose()
-        before = (self.state, self._reason)
+        before = (self.state, self._reason, self._evidence)
         self._pocket, self._cancel = None, False
         held = self._bumpers.held(now_s)
         senses.pressed = set() if held is None else (
@@ -166,7 +170,7 @@ class EscapeReflex:
             senses.own.append(command)
         return ReflexOutput(
             active, *command, self.state, self._reason, self._evidence, self._cancel,
-            self._pocket, (self.state, self._reason) != before)
+            self._pocket, (self.state, self._reason, self._evidence) != before)
 
     def _decide(self, held, now_s, period_s):
         """Begin, go on with, or leave a reflex."""
@@ -232,7 +236,8 @@ class EscapeReflex:
         if moved is False:
             self._begin(
                 WIGGLE, WEDGED, 'the bumper does not let go and the scan does not change; wiggles',
-                moves.wiggle(self._senses, self.settings, self.robot.body.radius), self._senses.now_s)
+                moves.wiggle(self._senses, self.settings, self.robot.body.radius),
+                self._senses.now_s)
             return
         how = ('though the scan shows that the robot moved' if moved
                else 'after turning away to both sides')
@@ -317,7 +322,8 @@ class EscapeReflex:
         found = self._travel.last
         if self._reason == WEDGED:
             if self._senses.pressed and self._moved_since_before() is not True:
-                self._stay(WEDGED, 'wedged: the bumper does not let go and the scan stays the same')
+                self._stay(
+                    WEDGED, 'wedged: the bumper does not let go and the scan stays the same')
             else:
                 self._watch()
         elif found is not None and found.verdict != STOOD:

@@ -70,7 +70,8 @@ class ReflexOutput:
     ``active`` while they drive or hold the robot; ``linear`` m/s and ``angular`` rad/s are the
     command then. ``reason_code`` and ``evidence`` say what made them, in a word and in a sentence.
     ``cancel_goals``: the active goal leads into this, it has to end; ``pocket`` is new with this
-    step; ``changed`` tells that state or reason are others than at the last step.
+    step; ``changed`` tells that state, reason or evidence are others than at the last
+    step.
     """
 
     active: bool

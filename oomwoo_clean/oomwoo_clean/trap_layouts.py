@@ -98,7 +98,8 @@ def _forest(rng):
     out = float(rng.uniform(-math.pi, math.pi))
     return parts, {
         'start': start, 'yaw': float(rng.uniform(-math.pi, math.pi)),
-        'lure': _at(middle, out, 1.3), 'goal': _at(middle, out + float(rng.uniform(1.2, 5.0)), 1.5),
+        'lure': _at(middle, out, 1.3),
+        'goal': _at(middle, out + float(rng.uniform(1.2, 5.0)), 1.5),
         'center': middle, 'radius_m': 1.25}
 
 

@@ -1,4 +1,4 @@
-"""Commanded travel against what the scan shows of it: is the robot getting anywhere?"""
+"""Commanded travel against what the scan shows of it."""
 import math
 
 import numpy as np
@@ -61,6 +61,21 @@ class TravelWatch:
         # What an outer wheel goes in a turn is travel, too.
         self._path_m += max(abs(along), 0.1 * abs(turn))
 
+    def wants_scan(self, now_s):
+        """Tell whether the next scan would begin or end a window; others need not be read."""
+        self._advance(now_s)
+        return self._before is None or self._far() or self._hopeless()
+
+    def _since(self):
+        return compose(inverse(self._before[1]), self.pose)
+
+    def _far(self):
+        travel = self._since()
+        return math.hypot(*travel[:2]) >= self.window_m or abs(travel[2]) >= self.window_rad
+
+    def _hopeless(self):
+        return self._path_m - self._before[2] > _HOPELESS * self.window_m
+
     def scan(self, scan, now_s, mount_yaw=0.0):
         """
         Take a scan of now; return the :class:`MotionEvidence` if a window has ended.
@@ -71,14 +86,12 @@ class TravelWatch:
         if self._before is None:
             self._before = (scan, self.pose, self._path_m)
             return None
-        before, pose, path_m = self._before
-        travel = compose(inverse(pose), self.pose)
-        far = math.hypot(*travel[:2]) >= self.window_m or abs(travel[2]) >= self.window_rad
-        gone_m = self._path_m - path_m
-        if not far:
-            if gone_m > _HOPELESS * self.window_m:
+        if not self._far():
+            if self._hopeless():
                 self._before = (scan, self.pose, self._path_m)
             return None
+        (before, _, path_m), travel = self._before, self._since()
+        gone_m = self._path_m - path_m
         self._before = (scan, self.pose, self._path_m)
         c, s = math.cos(mount_yaw), math.sin(mount_yaw)
         in_scan = (c * travel[0] + s * travel[1], c * travel[1] - s * travel[0], travel[2])

@@ -42,14 +42,13 @@ class VelocityMux:
         """Take who commands, and the locks: sequences of :class:`Source`."""
         self.topics = {source.name: source for source in topics}
         self.locks = {source.name: source for source in locks}
-        self.forget()
+        self._closed, self._heard_s = {}, {}
 
     def forget(self):
         """Forget when anybody spoke, after a jump of the clock; a closed lock stays closed."""
         self._heard_s = {}
-        self._closed = {name: closed for name, (closed, _) in getattr(
-            self, '_closed', {}).items() if closed}
-        self._closed = {name: (True, math.inf) for name in self._closed}
+        closed = [name for name, (shut, _) in self._closed.items() if shut]
+        self._closed = dict.fromkeys(closed, (True, math.inf))
 
     def command(self, name, now_s):
         """Take note of a command of ``name`` at ``now_s``; return whether it goes to the base."""

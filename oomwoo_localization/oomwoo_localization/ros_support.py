@@ -36,11 +36,14 @@ from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, qos_profile_sensor_data, QoSProfile, ReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
 from rclpy.time import Time
+from std_msgs.msg import Bool
 from tf2_ros import Buffer, TransformListener
 
 SENSOR_QOS = qos_profile_sensor_data
 LATCHED_QOS = QoSProfile(
     depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
+_REFLEX_SILENT_S = 1.5        # it says twice a second that it drives
 
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 
@@ -258,6 +261,44 @@ def _descriptor(info):
     return described
 
 
+class ReflexWatch:
+    """
+    Whether the escape reflex drives or holds the robot: every behaviour stands meanwhile.
+
+    A behaviour asks :attr:`active` before it steps, and :meth:`over` to take up again from where
+    the robot is then. A reflex that has died is not waited for.
+    """
+
+    def __init__(self, node):
+        """Listen for ``node``; silence means that no reflex drives."""
+        self._node, self._heard_s, self._was = node, None, False
+        node.create_subscription(Bool, 'escape_reflex/active', self._on_active, LATCHED_QOS)
+
+    def _on_active(self, msg):
+        self._heard_s = self._node.now_s() if msg.data else None
+
+    @property
+    def active(self):
+        """Tell whether it drives or holds."""
+        if self._heard_s is None:
+            return False
+        silent_s = self._node.now_s() - self._heard_s
+        if silent_s < 0.0:
+            self._heard_s = self._node.now_s()              # the clock jumped back
+        elif silent_s > _REFLEX_SILENT_S:
+            self._heard_s = None
+            return False
+        self._was = True
+        return True
+
+    def over(self):
+        """Tell, once, that it has driven since the last time and does no more."""
+        if self.active or not self._was:
+            return False
+        self._was = False
+        return True
+
+
 def publishers_qos(publishers, depth):
     """
     Return the strongest QoS that every publisher of a topic offers.
@@ -314,30 +355,42 @@ class FrameTree:
 
 
 def run_node(factory, args=None):
-    """
-    Run ``factory()`` until SIGINT or SIGTERM, then let it stop the robot while it can publish.
+    """Run one node, as :func:`run_nodes` does."""
+    return run_nodes([factory], args)
 
-    Returns the exit status: 0, 2 when the node refuses its parameters, or the node's own
-    ``exit_status`` if it sets one and asks for the end with ``done = True``.
+
+def run_nodes(factories, args=None):
+    """
+    Run nodes in this process until SIGINT, SIGTERM or one of them is done, then stop each.
+
+    ``factories`` are called without arguments, after ``rclpy.init(args=args)``. Nodes are stopped
+    while they can still publish, so that each can leave the robot standing. Returns the exit
+    status: 0, 2 when a node refuses its parameters, or ``exit_status`` of the node that asked for
+    the end with ``done = True``.
     """
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     ended = []
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.append(True))
-    node = None
+    nodes = []
     try:
         try:
-            node = factory()
+            for factory in factories:
+                nodes.append(factory())
         except (SettingError, ValueError, OSError) as error:
             print(f'error: {error}', file=sys.stderr, flush=True)
             return 2
         executor = EventsExecutor()
-        executor.add_node(node)
-        while not ended and not getattr(node, 'done', False):
+        for node in nodes:
+            executor.add_node(node)
+        done = []
+        while not ended and not done:
             executor.spin_once(timeout_sec=0.2)
-        node.stop()
-        return getattr(node, 'exit_status', 0)
+            done = [node for node in nodes if getattr(node, 'done', False)]
+        for node in nodes:
+            node.stop()
+        return getattr((done or nodes)[0], 'exit_status', 0)
     finally:
-        if node is not None:
+        for node in nodes:
             node.destroy_node()
         rclpy.try_shutdown()
