@@ -124,6 +124,14 @@ class ContourFollower:
         self._gap = NarrowGap(self.robot, self.settings)     # where the standoff is less
         self._passage = None
 
+    def know(self, points):
+        """
+        Take over what earlier touches have found and the LiDAR does not see.
+
+        ``points`` (N, 2) are in odometry; they take the place of those of the call before.
+        """
+        self._touch.know(points)
+
     def forget_touches(self):
         """Forget what was touched, when odometry begins anew."""
         self._touch.forget()

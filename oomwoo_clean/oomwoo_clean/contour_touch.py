@@ -29,6 +29,7 @@ _SMOOTH_RAD = math.radians(40.0)    # ... and bends smoothly when three do
 _FIRST_RAD = math.radians(30.0)     # taken as the bearing of a lone contact of one half
 _APART_M, _JOINED_M = 0.05, 0.50    # centres of contacts that tell a direction
 _PIECE_M = 0.02
+_TRACED_M = 0.30              # about its own contacts, what earlier ones have left counts for nothing
 _BEHIND_M = 0.10              # the surface goes on this far before the first contact
 _SWEPT_M = 0.015              # the body may have come this far into what it was drawn as
 _FRESH_M = 0.04               # ... except about the last contact, which outweighs the way there
@@ -86,6 +87,7 @@ class TouchTrace:
         self.contacts = []
         self.pose = None              # (x, y, yaw) in mirrored odometry
         self._pieces = np.zeros((0, 4))
+        self._known = np.zeros((0, 2))
         self._way = deque(maxlen=75)            # body centres
         self._driven_m = self._bumped_at_m = 0.0
         self._in_vain = 0             # bumps since the robot last got ahead
@@ -116,6 +118,12 @@ class TouchTrace:
                 self.contacts = near
                 self._outline()
             self._pieces = self._unswept(self._pieces, pose[None, :2])
+
+    def know(self, points):
+        """Take over points (N, 2) in odometry that earlier touches have left, instead of others."""
+        mirror = [1.0, -1.0 if self.settings.side == LEFT else 1.0]
+        self._known = np.asarray(points, dtype=float).reshape(-1, 2) * mirror
+        self._outline()
 
     # -- a bump -------------------------------------------------------------------------------
 
@@ -185,6 +193,7 @@ class TouchTrace:
                 ahead_m = self.settings.touch_ahead_m * (1.0 if straight else 0.5)
             lines.append((point - back_m * along, point + ahead_m * along))
         pieces = [_cut(start, end) for start, end in lines]
+        pieces += _crosses(self._known, points)
         pieces = np.concatenate(pieces) if pieces else np.zeros((0, 4))
         self._pieces = self._unswept(pieces, np.array(self._way).reshape(-1, 2))
 
@@ -194,8 +203,10 @@ class TouchTrace:
             return pieces
         middles = 0.5 * (pieces[:, :2] + pieces[:, 2:])
         away = np.hypot(*(middles[:, None] - centres[None]).transpose(2, 0, 1)).min(axis=1)
-        fresh = np.hypot(*(middles - self.contacts[-1].point(self._radius)).T) < _FRESH_M
-        return pieces[fresh | (away > self._radius - _SWEPT_M)]
+        kept = away > self._radius - _SWEPT_M
+        if self.contacts:
+            kept |= np.hypot(*(middles - self.contacts[-1].point(self._radius)).T) < _FRESH_M
+        return pieces[kept]
 
     def _near(self):
         """Return (M, 2, 2) the pieces near the body, in the follow frame."""
@@ -304,6 +315,17 @@ def _nearest_between(around, low, high):
 
 def _direction(angle):
     return np.array([math.cos(angle), math.sin(angle)])
+
+
+def _crosses(points, traced):
+    """Return a list with (M, 4) a small cross at each point that is not near what was traced."""
+    if len(traced):
+        away = np.hypot(*(points[:, None] - np.array(traced)[None]).transpose(2, 0, 1))
+        points = points[away.min(axis=1) > _TRACED_M]
+    if len(points) == 0:
+        return []
+    return [np.concatenate([points - arm, points + arm], axis=1)
+            for arm in ([_PIECE_M / 2, 0.0], [0.0, _PIECE_M / 2])]
 
 
 def _cut(start, end):

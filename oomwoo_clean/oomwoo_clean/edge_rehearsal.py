@@ -4,11 +4,12 @@ import math
 import time
 
 import numpy as np
+from oomwoo_clean.bump_map import BumpMap
 from oomwoo_clean.contour_follower import ContourFollower, FollowerSettings
 from oomwoo_clean.edge_run import EdgeRun, Inputs, RunSettings
-from oomwoo_clean.edge_sweep import EdgeSettings, EdgeSweep
+from oomwoo_clean.edge_sweep import EdgeSettings, EdgeSweep, felt_points
 from oomwoo_clean.job_run import NavReport
-from oomwoo_localization.frames import wrap_angle
+from oomwoo_localization.frames import compose, inverse, transform_points, wrap_angle
 from oomwoo_localization.scans import scan_points
 from oomwoo_sim_support.embedded_navigator import Navigator, PlanError
 from oomwoo_sim_support.rehearsal import Rehearsal
@@ -55,6 +56,8 @@ class JobController:
         self.run, self.navigator = run, navigator
         self.follower, self.localizer = follower, localizer
         self.events = []
+        self._bump_map, self._version = BumpMap(), None
+        self._touched = None
         self._nav = NavReport()
         self._goal_id = 0
         self._following = False
@@ -63,13 +66,16 @@ class JobController:
     def __call__(self, seen):
         """Return the command for one observation."""
         pose = self.localizer.pose()
+        self._feel(seen, pose)
         orders = self.run.step(Inputs(
             seen.time_s, pose, seen.odom, self._follower_state, self._following, self._bumped,
-            self._nav))
+            self._nav, self._touched))
         self.events += [(seen.time_s, orders.state, event) for event in orders.events]
         self._bumped = False
         if orders.follow != self._following:
             self._following = orders.follow
+            self.follower.know(transform_points(
+                compose(seen.odom, inverse(pose)), self.run.sweep.touched))
             self.follower.enable(orders.follow)
             self._follower_state = 'IDLE'
         if orders.goal is None and self.navigator.active:
@@ -85,6 +91,17 @@ class JobController:
             self._follower_state = out.state
             return out.linear, out.angular
         return 0.0, 0.0
+
+    def _feel(self, seen, pose):
+        """Enter what the bumper says in the bump map, as that one's node does."""
+        felt = self._bump_map
+        felt.localized(compose(pose, inverse(seen.odom)), seen.time_s)
+        felt.moved(seen.odom, seen.time_s)
+        felt.bumper('left', seen.bumper_left, seen.odom, seen.time_s)
+        felt.bumper('right', seen.bumper_right, seen.odom, seen.time_s)
+        if felt.touch_version != self._version:
+            self._version = felt.touch_version
+            self._touched = felt_points(felt.grid(self.run.sweep.grid))
 
     def _drive_to_goal(self, orders, seen, pose):
         if orders.goal_id != self._goal_id:

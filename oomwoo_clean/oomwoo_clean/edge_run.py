@@ -6,7 +6,7 @@ Each tick takes :class:`Inputs` (time, pose, what follower and navigator report)
 next tick says otherwise; never are a goal and the follower ordered together, and neither is
 ordered before the other reports that it has stopped.
 """
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import math
 
 import numpy as np
@@ -29,8 +29,9 @@ FOLLOW = 'FOLLOW'
 RUNNING = (PLAN, GOTO, FOLLOW, WAITING)
 
 # States of the contour follower in which it drives along something.
-DRIVING_STATES = ('ALIGN', 'FOLLOW', 'ARC')
+DRIVING_STATES = ('ALIGN', 'FOLLOW', 'ARC', 'TOUCH')
 LOOK_EVERY_M = 0.05
+LEARN_EVERY_S = 2.0
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,8 @@ class RunSettings:
         'new', 'm', 0.1, 5.0)
     no_new_m: float = setting(
         1.5, 'a stretch ends after driving this far without sweeping anything new', 'm', 0.3, 20.0)
+    touch_no_new_m: float = setting(
+        6.0, 'the same while the follower traces by touch', 'm', 0.3, 50.0)
     stall_s: float = setting(
         10.0, 'a stretch ends when the robot has not moved 5 cm for this long', 's', 1.0, 120.0)
     lost_s: float = setting(
@@ -67,6 +70,7 @@ class Inputs:
     ``pose`` (x, y, yaw) in the map frame; ``odom`` the same in the odometry frame, where nothing
     jumps, if known; ``follower`` its state word; ``following`` whether the follower has
     acknowledged that it drives; ``bumped`` whether it touched something since the last tick;
+    ``touched`` (N, 2) map points at which the bumper has found something, None for no news;
     ``missing`` names what the job needs and does not have, empty when nothing is.
     """
 
@@ -77,6 +81,7 @@ class Inputs:
     following: bool = False
     bumped: bool = False
     nav: NavReport = NavReport()
+    touched: object = None
     missing: str = ''
 
 
@@ -122,6 +127,7 @@ class EdgeRun(JobRun):
         self.driving = False          # whether the last tick counted as edge cleaning
         self.odometer_m = None        # metres driven by the wheels, None without odometry
         self._last_odom = None
+        self._learned_s = -math.inf
         self._save = False
         self._clear_segment()
 
@@ -140,9 +146,29 @@ class EdgeRun(JobRun):
         self._count(inputs.odom)
         if inputs.pose is not None:
             seen = self.sweep.observe(inputs.pose, self.driving, self.odometer_m)
+            if self.running and inputs.touched is not None:
+                self._learn(inputs)
         if self.running:
             self._run(inputs, seen, since_s)
         return self._orders()
+
+    def _learn(self, inputs):
+        """Take into the job list what was found by touch; the target stays where it is."""
+        if 0.0 <= inputs.time_s - self._learned_s < LEARN_EVERY_S:
+            return
+        before = self.sweep.rings.points
+        new_m = self.sweep.learn(inputs.touched)
+        if new_m is None:
+            return
+        self._learned_s = inputs.time_s
+        if self.target is not None and len(self.sweep.rings.points):
+            away = self.sweep.rings.points - before[self.target.spot]
+            self.target = replace(self.target, spot=int(np.argmin(np.hypot(*away.T))))
+        if self.phase == FOLLOW:
+            self._new_m += new_m
+        felt_m = float(self.sweep.rings.length[self.sweep.felt].sum())
+        self._events.append(f'{felt_m:.1f} m of edge are known by touch')
+        self._save = True
 
     def _run(self, inputs, seen, since_s):
         missing = inputs.missing or (
@@ -204,7 +230,12 @@ class EdgeRun(JobRun):
     def _take_in(self, inputs, seen, since_s):
         self._segment_m += seen.driven_m
         self._new_m += seen.new_m
-        self._since_new_m = 0.0 if seen.new_m else self._since_new_m + seen.driven_m
+        if seen.new_m:
+            self._since_new_m = self._touch_m = 0.0
+        elif inputs.follower == 'TOUCH':
+            self._touch_m += seen.driven_m
+        else:
+            self._since_new_m += seen.driven_m
         self._still_m += seen.driven_m
         self._still_s += since_s
         if self._still_m > 0.05:
@@ -221,6 +252,8 @@ class EdgeRun(JobRun):
             return 'all the way round'
         if self._since_new_m > (settings.no_new_m if self._new_m > 0.0 else lead_in_m):
             return f'nothing new for {self._since_new_m:.1f} m'
+        if self._touch_m > settings.touch_no_new_m:
+            return f'nothing new for {self._touch_m:.1f} m by touch'
         if self._lost_s > settings.lost_s:
             return (
                 'it touched something' if inputs.follower == 'HALT'
@@ -308,6 +341,7 @@ class EdgeRun(JobRun):
     def _clear_segment(self):
         self.sweep.begin_segment()
         self._segment_s = self._segment_m = self._new_m = self._since_new_m = 0.0
+        self._touch_m = 0.0
         self._still_m = self._still_s = self._lost_s = self._looked_m = 0.0
 
     def _orders(self):

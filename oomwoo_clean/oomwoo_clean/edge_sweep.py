@@ -5,7 +5,7 @@ The bookkeeping of the edge manager, without ROS and without driving: poses go i
 verdicts come out. Method: oomwoo edge cleaning (2025): rings at the follower's standoff, a track
 stamped with the distance driven, the nearest dirty stretch along the floor from its beginning.
 """
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import hashlib
 import math
 
@@ -13,7 +13,7 @@ import numpy as np
 from oomwoo_clean.edge_rings import extract_rings
 from oomwoo_clean.edge_targets import TargetChooser
 from oomwoo_localization.floor import between, disc_cells, JUMP_M, reachable_floor
-from oomwoo_localization.grids import GridError
+from oomwoo_localization.grids import GridError, OCCUPIED
 from oomwoo_localization.robot import load_robot
 from oomwoo_localization.settings import check_settings, setting
 from scipy import ndimage
@@ -22,7 +22,10 @@ from scipy.spatial import cKDTree
 # Poses closer than this to the last one say more about the localizer's noise than about driving.
 DRIVEN_STEP_M = 0.01
 TRACK_STEP_M = 0.02
-STATE_VERSION = 1
+STATE_VERSION = 2
+# Touched this near to what is on the map, it is what is on the map.
+SEEN_M = 0.10
+SAME_SPOT_M = 0.03            # two spots this near are the same, on the map with and without touch
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,9 @@ class EdgeSettings:
         'right', 'side on which the obstacle is followed', choices=('right', 'left'), live=False)
     tolerance_m: float = setting(
         0.08, 'an edge spot is swept when the centre passes this close to it', 'm', 0.01, 0.3,
+        live=False)
+    felt_tolerance_m: float = setting(
+        0.15, 'the same for a spot beside what only touch knows, less exactly', 'm', 0.01, 0.4,
         live=False)
     floor_margin_m: float = setting(
         0.01, 'room beside the body without which a gap is no way to a target', 'm', 0.0, 0.3,
@@ -111,26 +117,85 @@ class EdgeSweep:
                 f'max_cell_m is {self.settings.max_cell_m} m')
         self.grid = grid
         self.map_hash = map_hash(grid)
-        self.reachable = reachable_floor(
+        self.touched = np.zeros((0, 2))       # map points of what is not on the map
+        self._open = reachable_floor(
             grid, pose, self.robot.body.radius + self.settings.floor_margin_m)
-        self.rings = extract_rings(
-            grid, self.reachable, self.robot.edge_cleaning.standoff, self.settings.spot_spacing_m,
-            self.settings.side)
+        self._find_rings()
         count = len(self.rings.points)
-        self._chooser = TargetChooser(
-            grid, self.reachable, self.rings, self.settings.detour_m, self.settings.detour_min_m,
-            self.settings.choice_m)
-        self._tree = cKDTree(self.rings.points) if count else None
         self.swept = np.zeros(count, dtype=bool)
         self.written_off = np.zeros(count, dtype=bool)
         self.stamp_m = np.full(count, np.nan)
         self.driven_m = 0.0
         self.passed = np.zeros(grid.shape, dtype=bool)
-        self._floor = _floor_of(grid, self.reachable)
+        self._floor = _floor_of(grid, self._open)
         self._disc = disc_cells(self.robot.body.radius, grid.resolution)
         self.track = []               # (x, y, following) about every TRACK_STEP_M
         self._on_track_m = 0.0
         self._last = None
+
+    def _find_rings(self):
+        """Find rings and reachable floor on the map with what was touched."""
+        grid = _with_touched(self.grid, self.touched)
+        self.reachable = self._open
+        if len(self.touched):
+            # Not searched anew: a touch that is a little off must not close a passage.
+            self.reachable = self._open & (
+                grid.obstacle_distance >= self.robot.body.radius + self.settings.floor_margin_m)
+        self.rings = extract_rings(
+            grid, self.reachable, self.robot.edge_cleaning.standoff, self.settings.spot_spacing_m,
+            self.settings.side)
+        self._chooser = TargetChooser(
+            grid, self.reachable, self.rings, self.settings.detour_m, self.settings.detour_min_m,
+            self.settings.choice_m)
+        count = len(self.rings.points)
+        self._tree = cKDTree(self.rings.points) if count else None
+        self.felt = np.zeros(count, dtype=bool)
+        if count and len(self.touched):
+            gap, _ = cKDTree(self.touched).query(self.rings.points)
+            self.felt = gap < self.robot.edge_cleaning.standoff + SAME_SPOT_M
+
+    # -- edges found by touch -----------------------------------------------------------------
+
+    def learn(self, points):
+        """
+        Take in the map points (N, 2) at which the bumper has found something solid by now.
+
+        What is not on the map becomes edge, and is ticked off where the robot has traced it; spots
+        of the map that it makes unreachable are no edge any more. Returns the metres newly ticked
+        off, None when nothing is new.
+        """
+        points = np.asarray(points, dtype=float).reshape(-1, 2)
+        gap = self.grid.lookup(self.grid.obstacle_distance, points, outside=0.0)
+        points = points[gap > SEEN_M]
+        if np.array_equal(points, self.touched):
+            return None
+        old, spots = self.rings.points, (self.swept, self.written_off, self.stamp_m)
+        self.touched = points
+        self._find_rings()
+        count = len(self.rings.points)
+        self.swept, self.written_off = np.zeros((2, count), dtype=bool)
+        self.stamp_m = np.full(count, np.nan)
+        kept = np.zeros(count, dtype=bool)
+        if count and len(old):
+            gap, twin = cKDTree(old).query(self.rings.points)
+            kept = gap < SAME_SPOT_M
+            for now, before in zip((self.swept, self.written_off, self.stamp_m), spots):
+                now[kept] = before[twin[kept]]
+        return self._tick_off_track(np.flatnonzero(~kept))
+
+    def _tick_off_track(self, new):
+        """Tick off those of the ``new`` spots that the robot has followed along already."""
+        track = np.array([row[:2] for row in self.track if row[2]]).reshape(-1, 2)
+        if len(new) == 0 or len(track) == 0:
+            return 0.0
+        gap, _ = cKDTree(track).query(self.rings.points[new])
+        done = new[gap <= self._tolerance(new)]
+        self.swept[done], self.stamp_m[done] = True, self.driven_m
+        return float(self.rings.length[done].sum())
+
+    def _tolerance(self, spots):
+        return np.where(
+            self.felt[spots], self.settings.felt_tolerance_m, self.settings.tolerance_m)
 
     # -- ticking edges off --------------------------------------------------------------------
 
@@ -174,7 +239,10 @@ class EdgeSweep:
     def _tick_off(self, point):
         if self._tree is None:
             return 0.0
-        near = np.array(self._tree.query_ball_point(point, self.settings.tolerance_m), dtype=int)
+        reach_m = max(self.settings.tolerance_m, self.settings.felt_tolerance_m * self.felt.any())
+        near = np.array(self._tree.query_ball_point(point, reach_m), dtype=int)
+        away = np.hypot(*(self.rings.points[near] - point).T)
+        near = near[away <= self._tolerance(near)]
         new = near[~self.swept[near]]
         if len(new) == 0:
             return 0.0
@@ -190,7 +258,7 @@ class EdgeSweep:
         That is more than ``lap_min_m`` of driving ago. In the middle of a narrow gap nothing can
         be told: the robot comes out on the way that it went in, or goes through for either side.
         """
-        return bool(gap <= self.settings.tolerance_m
+        return bool(spot is not None and gap <= self._tolerance(spot)
                     and self.driven_m - self.stamp_m[spot] > self.settings.lap_min_m)
 
     def _pass_over(self, point):
@@ -259,6 +327,7 @@ class EdgeSweep:
         return {
             'version': np.array(STATE_VERSION), 'map_hash': np.array(self.map_hash),
             'rings_hash': np.array(self._rings_hash()),
+            'touched': self.touched.copy(),
             'swept': self.swept.copy(), 'written_off': self.written_off.copy(),
             'stamp_m': self.stamp_m.copy(),
             'driven_m': np.array(self.driven_m), 'passed': np.packbits(self.passed),
@@ -278,6 +347,8 @@ class EdgeSweep:
                 f'this program writes {STATE_VERSION}')
         if str(state['map_hash']) != self.map_hash:
             raise ValueError('saved job belongs to another map')
+        self.touched = state['touched'].astype(float).reshape(-1, 2)
+        self._find_rings()
         if str(state['rings_hash']) != self._rings_hash():
             raise ValueError(
                 'saved job has other edges: the robot stands in another room, or standoff, '
@@ -294,12 +365,37 @@ class EdgeSweep:
         self._last = last if math.isfinite(last[0]) else None
 
 
+def felt_points(grid):
+    """
+    Return (N, 2) the map points that a bump map calls solid, without the width it gives them.
+
+    Those are its cells with no open neighbour, and all of what is too thin to have any.
+    """
+    inner = ndimage.binary_erosion(grid.obstacles)
+    labels, count = ndimage.label(grid.obstacles, np.ones((3, 3)))
+    if count == 0:
+        return np.zeros((0, 2))
+    thick = ndimage.maximum(inner, labels, np.arange(1, count + 1)).astype(bool)
+    thin = grid.obstacles & ~np.append(False, thick)[labels]
+    return grid.cells_to_points(np.argwhere(inner | thin))
+
+
 def map_hash(grid):
     """Return a short name of a map's contents: cells, resolution and origin."""
     digest = hashlib.sha256(np.ascontiguousarray(grid.cells).tobytes())
     frame = (grid.shape, round(grid.resolution, 6), [round(v, 6) for v in grid.origin])
     digest.update(repr(frame).encode())
     return digest.hexdigest()[:16]
+
+
+def _with_touched(grid, points):
+    """Return the map with the cells of points (N, 2) occupied."""
+    if len(points) == 0:
+        return grid
+    cells = grid.cells.copy()
+    rows, columns = np.rint(grid.points_to_cells(points)).astype(int).T
+    cells[rows, columns] = OCCUPIED
+    return replace(grid, cells=cells)
 
 
 def _floor_of(grid, reachable):
