@@ -17,7 +17,10 @@ HALVES = {LEFT: (LEFT,), RIGHT: (RIGHT,), BOTH: (LEFT, RIGHT)}
 DIRECTIONS = 19               # that an arc is divided into: less than 5 degrees apart
 _BACK_M = 0.015               # a robot that backs up this far takes the bump for solid ...
 _TURN_RAD = math.radians(40.0)              # ... and so does one that turns away this far
-_SOFT_BELOW = 0.1             # went on through: no more than this of the arc is left
+_ALONG = math.sin(math.radians(20.0))       # a surface slid along lies across the way, this well
+# Gone on straight: no more than this of the arc is left. A press that is held all along is a surface
+# that the robot leans on at a small angle, or a heavy curtain, for which nothing but a side is left.
+_SOFT_BELOW, _SLID_SOFT_BELOW = 0.1, 0.015
 
 
 @dataclass(frozen=True)
@@ -155,10 +158,20 @@ class Contact:
         x, y = pose[:2] - self.pose[:2]
         return self._lose(x * np.cos(angles) + y * np.sin(angles) > through_m)
 
+    def slide(self, way):
+        """Take in that the robot slid on by ``way`` (2,) with the bumper held: along the thing."""
+        self.slid = True
+        angles = self.pose[2] + self.azimuths
+        towards = (way[0] * np.cos(angles) + way[1] * np.sin(angles)) / math.hypot(*way)
+        across = np.abs(towards) < _ALONG
+        if (across & self.alive).any():
+            self.alive &= across
+
     def left_behind(self):
         """Take in that the robot has gone away; return whether it went on through the thing."""
         running, self.running = self.running, False
-        return running and not self.slid and self.weights[self.alive].sum() < _SOFT_BELOW
+        least = _SLID_SOFT_BELOW if self.slid else _SOFT_BELOW
+        return running and self.weights[self.alive].sum() < least
 
     def _lose(self, refuted):
         if not (refuted & self.alive).any():

@@ -16,6 +16,7 @@ from oomwoo_clean.bump_contact import (
     HALVES,
     LEFT,
     progress,
+    RIGHT,
 )
 from oomwoo_clean.bump_map_store import load_bump_map, save_bump_map
 from oomwoo_clean.bump_passage import Passage, touch_grid
@@ -28,6 +29,7 @@ __all__ = ['BumpMap', 'BumpMapSettings', 'WallSegment']
 
 _SETTLE_S = 0.5               # without a correction for so long, odometry is taken as it is
 _SAME_M, _SAME_RAD = 0.02, math.radians(20.0)     # a touch this near an old one is the same
+_ROLLED_RAD = math.radians(5.0)
 _PRESSED_LAST = 8             # touches that the press of now can have made since it moved on
 _LATE_S = 0.5                 # odometry that much older than the last: time jumped back
 COUNTED = ('placed', 'erased', 'held_back', 'placed_late', 'dropped', 'stuck')
@@ -90,6 +92,8 @@ class BumpMap:
         what, side = found
         if what == WIDER:
             self._widen(pose, stamp_s)
+        elif what == ANOTHER and self._rolled_to_nose(side, pose):
+            self._record(BOTH, pose, stamp_s)
         else:
             self._record(side, pose, stamp_s, other_held=what == ANOTHER)
 
@@ -185,7 +189,7 @@ class BumpMap:
         arc = arc_of(
             side, math.radians(self.settings.nose_overlap_deg),
             math.radians(self.robot.bumper.half_angle_deg), other_held)
-        contact = Contact(side, pose, stamp_s, self._presses.number, arc, held, slid=held)
+        contact = Contact(side, pose, stamp_s, self._presses.number, arc, held)
         if self._lost or self._map_from_odom is None:
             self._waiting.append(contact)
             self.counts['held_back'] += 1
@@ -212,6 +216,14 @@ class BumpMap:
         """Return the touches that corrections still move."""
         since_s = now_s - self.settings.correction_window_s
         return [c for c in self._contacts if c.stamp_s >= since_s and not c.settled]
+
+    def _rolled_to_nose(self, side, odom_pose):
+        """Tell whether the body turned towards what the other half touched, until both did."""
+        mine = [c for c in self._of_this_press() if c.side != BOTH]
+        if not mine or self._map_from_odom is None:
+            return False
+        turned = wrap_angle(compose(self._map_from_odom, odom_pose)[2] - mine[-1].pose[2])
+        return (turned if side == RIGHT else -turned) > _ROLLED_RAD
 
     def _of_this_press(self):
         return [c for c in self._contacts[-_PRESSED_LAST:] if c.press == self._presses.number]
@@ -287,8 +299,10 @@ class BumpMap:
             for half in HALVES[side]:
                 self._call_stuck(half, whole=True)
             return
-        mine[-1].slid = True
+        way = pose[:2] - mine[-1].pose[:2]
+        mine[-1].slide(way)
         self._record(side, odom_pose, stamp_s, held=True)
+        self._contacts[-1].slide(way)
 
     def _settle(self, now_s):
         """Make one of touches in the same place, once no correction moves them any more."""

@@ -86,6 +86,33 @@ def test_halves_pressed_together_are_one_touch_ahead_and_later_two_surfaces():
     assert left[1] > 0.05 and right[1] < -0.05, 'the walls of a corner'
 
 
+def test_a_body_that_turns_on_a_thing_until_the_nose_is_at_it_has_touched_one_thing():
+    """The right half touches, the robot turns right over 20 degrees, then the left half does."""
+    robot = Robot()
+    thing = np.array([math.cos(-0.5), math.sin(-0.5)]) * R
+    robot.press('right')
+    for yaw in np.linspace(-0.05, -0.4, 8):
+        robot.pose = np.array([0.0, 0.0, yaw])
+        robot.tell()
+    robot.press('left')
+    assert np.linalg.norm(robot.map.contacts()[-1] - thing) < 0.03
+
+
+def test_leaning_on_a_wall_at_a_small_angle_stays_and_a_heavy_curtain_does_not():
+    for lean_deg, stays in ((10.0, True), (0.0, False)):
+        robot = Robot(pose=(0.0, 0.0, math.radians(lean_deg)))
+        robot.press('left')
+        for _ in range(12):
+            robot.pose[0] += 0.01
+            robot.tell()
+        robot.release()
+        robot.pose[2] = 0.0 if not stays else robot.pose[2]
+        for _ in range(50):
+            robot.pose[0] += 0.01
+            robot.tell()
+        assert bool(robot.map.placed) == stays
+
+
 # -- what takes touches back -------------------------------------------------------------------
 
 

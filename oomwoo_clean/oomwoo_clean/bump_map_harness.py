@@ -1,0 +1,98 @@
+"""
+Measure the bump map offline: ``python3 -m oomwoo_clean.bump_map_harness``.
+
+A robot bumps about in worlds with skirts and curtains and without; its bump map is held against
+what is solid there. Prints a table; exits with 1 when less than 90 % of the length of walls lies
+within 3 cm and 3 degrees of the truth or a soft thing is kept out of, with 2 for input it cannot
+use.
+"""
+import argparse
+from concurrent.futures import ProcessPoolExecutor
+import json
+import math
+from pathlib import Path
+import sys
+
+from oomwoo_clean.bump_map_trial import run_trial, Trial
+from oomwoo_sim_support.layout import load_layout
+
+LAYOUTS = ('living_room', 'bedroom', 'skirt_room', 'curtain_room')
+WALLS_RIGHT = 0.9
+
+
+def summarise(results):
+    """Return what the exit status says, as a dict."""
+    length = sum(r['walls_m'] for r in results)
+    right = sum(r['walls_m'] * r['walls_right'] for r in results if r['walls_m'])
+    kept = sum(r['kept_on_soft'] for r in results)
+    share = right / length if length else math.nan
+    return {
+        'walls_m': length, 'walls_right': share, 'kept_on_soft': kept,
+        'soft_presses': sum(r['soft_presses'] for r in results),
+        'touches': sum(r['touches'] for r in results),
+        'touches_of_nothing': sum(r['touches_of_nothing'] for r in results),
+        'passed': share >= WALLS_RIGHT and kept == 0}
+
+
+def print_table(results, summary):
+    """Print one line a run, and the sum."""
+    print(f'{"layout":<13} {"seed":>4} {"presses":>7} {"of cloth":>8} {"touches":>7} '
+          f'{"<3 cm":>5} {">6 cm":>5} {"on cloth":>8} {"erased":>6} {"walls":>5} {"m":>5} '
+          f'{"right":>6} {"worst cm":>8} {"deg":>5}')
+    for r in results:
+        print(f'{r["layout"]:<13} {r["seed"]:>4} {r["presses"]:>7} {r["soft_presses"]:>8} '
+              f'{r["touches"]:>7} {r["touches_right"]:>5} {r["touches_of_nothing"]:>5} '
+              f'{r["kept_on_soft"]:>8} {r["erased"]:>6} {r["walls"]:>5} {r["walls_m"]:>5.1f} '
+              f'{100 * r["walls_right"]:>5.1f}% {100 * r["worst_wall_m"]:>8.1f} '
+              f'{r["worst_wall_deg"]:>5.1f}')
+    print(f'{100 * summary["walls_right"]:.1f} % of {summary["walls_m"]:.1f} m of walls right, '
+          f'{summary["kept_on_soft"]} touches kept of {summary["soft_presses"]} presses by cloth, '
+          f'{summary["touches_of_nothing"]} of {summary["touches"]} touches of nothing')
+
+
+def parse(arguments=None):
+    """Return the options of the command line."""
+    parser = argparse.ArgumentParser(
+        prog='bump_map_harness', description=__doc__.split('\n\n')[0].strip())
+    add = parser.add_argument
+    add('--layout', action='append', metavar='NAME', help=f'default: {", ".join(LAYOUTS)}')
+    add('--seconds', type=float, default=300.0, help='simulated time each (default: 300)')
+    add('--seed', type=int, default=0, help='first seed')
+    add('--seeds', type=int, default=1, help='how many seeds')
+    add('--held', type=float, default=0.4, metavar='S',
+        help='the driver gives way after so long a press (default: 0.4)')
+    add('--jobs', type=int, default=1, help='processes')
+    add('--json', type=Path, metavar='FILE', help='write results as JSON')
+    options = parser.parse_args(arguments)
+    if options.seeds < 1 or options.jobs < 1 or not options.seconds > 0 or options.held < 0:
+        parser.error('--seeds, --jobs and --seconds must be above zero, --held not below')
+    return options
+
+
+def main(arguments=None):
+    """Run what the command line asks for and return the exit status."""
+    options = parse(arguments)
+    try:
+        trials = [
+            Trial(load_layout(name), options.seconds, options.seed + k, options.held)
+            for name in options.layout or LAYOUTS for k in range(options.seeds)]
+        if options.json:                                # now, and not after all the trials
+            options.json.parent.mkdir(parents=True, exist_ok=True)
+            options.json.open('a').close()
+        if options.jobs == 1:
+            results = [run_trial(trial) for trial in trials]
+        else:
+            with ProcessPoolExecutor(options.jobs) as pool:
+                results = list(pool.map(run_trial, trials))
+    except (ValueError, OSError) as error:
+        print(f'error: {error}', file=sys.stderr)
+        return 2
+    summary = summarise(results)
+    print_table(results, summary)
+    if options.json:
+        options.json.write_text(json.dumps({'trials': results, 'summary': summary}, indent=1))
+    return 0 if summary['passed'] else 1
+
+
+if __name__ == '__main__':
+    sys.exit(main())
