@@ -38,6 +38,7 @@ setup(
         'localization_health = oomwoo_localization.localization_health_node:main',
         'localization_manager = oomwoo_localization.localization_manager_node:main',
         'scan_filter = oomwoo_localization.scan_filter_node:main',
+        'compose = oomwoo_localization.compose_node:main',
         'dynamic_object_detector = oomwoo_localization.dynamic_object_detector_node:main',
     ]},
 )

@@ -82,6 +82,9 @@ def build(names, force=False):
     if not stale:
         print(f'build: {len(wanted)} packages up to date')
         return 0
+    if shutil.which('colcon') is None:
+        print('build: no colcon on PATH: source env.sh first, or use tools/run', file=sys.stderr)
+        return 1
     print(f'build: {" ".join(stale)}', flush=True)
     begin = time.monotonic()
     for name in stale:

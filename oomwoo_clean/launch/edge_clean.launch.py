@@ -2,8 +2,14 @@
 from launch.actions import EmitEvent, LogInfo, RegisterEventHandler
 from launch.event_handlers import OnProcessExit
 from launch.events import Shutdown
-from launch_ros.actions import Node
-from oomwoo_sim_support.launch_choices import described, given, is_true
+from oomwoo_sim_support.launch_choices import (
+    COMPOSE,
+    described,
+    given,
+    in_one_process,
+    is_true,
+    SuiteProcess,
+)
 
 ARGUMENTS = (
     ('use_sim_time', 'true', 'take the time from /clock'),
@@ -14,6 +20,7 @@ ARGUMENTS = (
         'begin at once; false: wait for clean_manager/start or the action '
         'clean_manager/clean_edges'),
     ('exit_when_done', 'true', 'end the launch when the job has ended'),
+    COMPOSE,
     ('namespace', '', 'namespace of both nodes'),
     ('params_file', '', 'YAML with further parameters for both nodes'),
 )
@@ -29,19 +36,20 @@ def _start(context):
         for name in ('use_sim_time', 'autostart', 'exit_when_done')}
     common = {'use_sim_time': words.pop('use_sim_time'), 'side': value['side']}
     more = [value['params_file']] if value['params_file'] else []
-    follower = Node(
-        package='oomwoo_clean', executable='contour_follower', name='contour_follower',
-        namespace=value['namespace'],
-        output='screen', respawn=True, respawn_delay=RESPAWN_DELAY_S,
+    follower = SuiteProcess(
+        package='oomwoo_clean', executable='contour_follower', namespace=value['namespace'],
+        respawn=True, respawn_delay=RESPAWN_DELAY_S,
         parameters=[common, {'autostart': False, 'lease_s': LEASE_S}, *more])
-    manager = Node(
-        package='oomwoo_clean', executable='clean_manager', name='clean_manager',
-        namespace=value['namespace'],
-        output='screen', respawn=True, respawn_delay=RESPAWN_DELAY_S,
+    manager = SuiteProcess(
+        package='oomwoo_clean', executable='clean_manager', namespace=value['namespace'],
+        respawn=True, respawn_delay=RESPAWN_DELAY_S,
         parameters=[common, {
             'output_dir': value['output_dir'], **words}, *more])
-    ended = OnProcessExit(target_action=manager, on_exit=_manager_ended)
-    return [follower, manager, RegisterEventHandler(ended)]
+    processes = [follower, manager]
+    if is_true('compose', value['compose']):
+        processes = [in_one_process(processes)]
+    ended = OnProcessExit(target_action=processes[-1], on_exit=_manager_ended)
+    return [*processes, RegisterEventHandler(ended)]
 
 
 def _manager_ended(event, context):

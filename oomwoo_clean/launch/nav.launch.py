@@ -3,11 +3,14 @@ from launch.actions import LogInfo
 from oomwoo_sim_support import localization_scene as scene
 from oomwoo_sim_support.launch_choices import (
     choose,
+    COMPOSE,
     described,
     find_file,
     given,
+    in_one_process,
     is_true,
     LaunchError,
+    SuiteProcess,
 )
 from oomwoo_sim_support.navigator_settings import CONTROLLERS
 
@@ -36,6 +39,7 @@ ARGUMENTS = (
         'nav2_collision_averse.yaml), auto: nav2_params.yaml is tolerant, the embedded one '
         'keeps off and backs off'),
     ('keepout_mask', '', 'map file whose dark cells Nav2 keeps out of; empty: none'),
+    COMPOSE,
     ('namespace', '', 'namespace of all of it, tf included'),
 )
 NAVIGATORS = {
@@ -65,13 +69,22 @@ def _start(context):
         raise LaunchError(
             f'controller:={value["controller"]}: is none of {", ".join(CONTROLLERS)}')
     navigation = _nav2(value, map_file) if navigator == 'nav2' else _embedded(value, map_file)
+    nodes = [*scene.localizer_nodes(localizer, value, map_file, from_layout=False), *navigation]
+    if is_true('compose', value['compose']):
+        nodes = _together(nodes)
     return [
         *(LogInfo(msg=note) for note in notes),
         LogInfo(msg=navigator_line),
         LogInfo(msg=f'{localizer_line}: {SAYS[localizer]}'),
-        *scene.localizer_nodes(localizer, value, map_file, from_layout=False),
-        *navigation,
+        *nodes,
     ]
+
+
+def _together(actions):
+    """Return the actions, with one process for all nodes of the suite among them."""
+    ours = [action for action in actions if isinstance(action, SuiteProcess)]
+    rest = [action for action in actions if action not in ours]
+    return [*rest, in_one_process(ours)] if ours else rest
 
 
 def _embedded(value, map_file):

@@ -6,6 +6,7 @@ function of the context: ``generate_launch_description`` returns ``described(ARG
 and ``_start`` begins with ``given(ARGUMENTS, context)``.
 """
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 from ament_index_python.packages import (
     get_package_prefix,
@@ -22,6 +23,12 @@ from launch.actions import (
 )
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import Node
+import yaml
+
+COMPOSE = (
+    'compose', 'false',
+    'true: these nodes in one process, which takes less CPU; false: a process for each')
 
 
 class LaunchError(RuntimeError):
@@ -57,6 +64,50 @@ def include(package, file, arguments):
         ResetLaunchConfigurations(),          # forwarding=False would reset the environment, too
         IncludeLaunchDescription(
             PythonLaunchDescriptionSource(str(path)), launch_arguments=arguments.items())])
+
+
+class SuiteProcess(Node):
+    """A node of the suite in a process of its own; ``words`` are what it was made from."""
+
+    def __init__(self, **words):
+        """Take what :class:`launch_ros.actions.Node` takes; the name is the executable's."""
+        self.words = {'name': words['executable'], 'output': 'screen', **words}
+        super().__init__(**self.words)
+
+
+def in_one_process(processes):
+    """
+    Return the one process that runs the nodes of several :class:`SuiteProcess`.
+
+    They share their namespace and remappings, and keep their parameters: sections of one file.
+    """
+    sections, files, remappings = {}, [], []
+    namespace = processes[0].words.get('namespace', '').strip('/')
+    for process in processes:
+        words = process.words
+        own = sections.setdefault('/' + f'{namespace}/{words["name"]}'.lstrip('/'), {})
+        for entry in words.get('parameters', ()):
+            if isinstance(entry, dict):
+                own.update(entry)
+            elif entry not in files:
+                files.append(entry)
+        remappings += [rule for rule in words.get('remappings', ()) if rule not in remappings]
+    own = written_parameters(
+        {name: {'ros__parameters': values} for name, values in sections.items() if values})
+    first = processes[0].words
+    return Node(
+        package='oomwoo_localization', executable='compose', output='screen', namespace=namespace,
+        arguments=[f'{p.words["package"]}/{p.words["executable"]}' for p in processes],
+        parameters=[own, *files], remappings=remappings,
+        respawn=first.get('respawn', False), respawn_delay=first.get('respawn_delay'))
+
+
+def written_parameters(content):
+    """Return the path of a parameter file with ``content``, a dict."""
+    with NamedTemporaryFile(
+            'w', prefix='oomwoo_params_', suffix='.yaml', delete=False, encoding='utf-8') as file:
+        yaml.safe_dump(content, file)
+    return file.name
 
 
 def installed(package):

@@ -14,6 +14,8 @@ from oomwoo_sim_support.launch_choices import (
     is_true,
     LaunchError,
     number,
+    SuiteProcess,
+    written_parameters,
 )
 from oomwoo_sim_support.layout import LayoutError, load_layout
 import yaml
@@ -74,12 +76,11 @@ def ours(executable, value, parameters=(), package='oomwoo_sim_support', name=No
     namespace = value['namespace']
     frames = [('/tf', 'tf'), ('/tf_static', 'tf_static')] if namespace else []
     sim_time = {'use_sim_time': is_true('use_sim_time', value['use_sim_time'])}
-    return Node(
+    return SuiteProcess(
         package=package,
         executable=executable,
         name=name or executable,
         namespace=namespace,
-        output='screen',
         parameters=[sim_time, *parameters],
         remappings=[*frames, *remap],
     )
@@ -117,7 +118,7 @@ def parameter_file(argument, name, namespace=''):
         return path, notes
     content = yaml.safe_load(Path(path).read_text(encoding='utf-8'))
     namespace = namespace.strip('/')
-    return _written({namespace: _moved(content, namespace)}), notes
+    return written_parameters({namespace: _moved(content, namespace)}), notes
 
 
 def for_all_nodes(parameters):
@@ -127,15 +128,7 @@ def for_all_nodes(parameters):
     A dict among the parameters of a launched node is for that node alone when its name is known
     in full, and not for the costmap that it holds.
     """
-    return _written({'/**': {'ros__parameters': parameters}})
-
-
-def _written(content):
-    with NamedTemporaryFile(
-        'w', prefix='oomwoo_params_', suffix='.yaml', delete=False, encoding='utf-8'
-    ) as file:
-        yaml.safe_dump(content, file)
-    return file.name
+    return written_parameters({'/**': {'ros__parameters': parameters}})
 
 
 def _moved(content, namespace):

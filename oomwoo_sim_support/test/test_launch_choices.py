@@ -7,11 +7,14 @@ from oomwoo_sim_support.launch_choices import (
     described,
     find_file,
     given,
+    in_one_process,
     is_true,
     LaunchError,
     number,
+    SuiteProcess,
 )
 import pytest
+import yaml
 
 WAYS = {'nav2': ('nav2_a', 'nav2_b'), 'embedded': ()}
 
@@ -87,3 +90,27 @@ def test_files_by_path_by_name_and_by_name_without_suffix(tmp_path, monkeypatch)
         says = f'map:={value}: no such file; some_package has house.yaml'
         with pytest.raises(LaunchError, match=says):
             find_file('map', value, 'some_package', 'maps', '.yaml')
+
+
+def test_nodes_in_one_process_keep_their_parameters_and_share_the_rest(tmp_path):
+    mine = tmp_path / 'mine.yaml'
+    mine.write_text('/**: {ros__parameters: {}}')
+    tf = ('/tf', 'tf')
+    together = in_one_process([
+        SuiteProcess(
+            package='oomwoo_clean', executable='contour_follower', namespace='upstairs',
+            parameters=[{'autostart': False}, str(mine)], remappings=[tf], respawn=True),
+        SuiteProcess(
+            package='oomwoo_clean', executable='clean_manager', namespace='upstairs',
+            parameters=[{'autostart': True, 'side': 'left'}, str(mine)], remappings=[tf])])
+    context = LaunchContext()
+    together._perform_substitutions(context)
+    words = [''.join(part.perform(context) for part in word) for word in together.cmd[1:3]]
+    assert words == ['oomwoo_clean/contour_follower', 'oomwoo_clean/clean_manager']
+    files = [file for file, is_file in together._Node__expanded_parameter_arguments if is_file]
+    assert [str(file) for file in files[1:]] == [str(mine)]
+    with open(files[0], encoding='utf-8') as own:
+        assert yaml.safe_load(own) == {
+            '/upstairs/contour_follower': {'ros__parameters': {'autostart': False}},
+            '/upstairs/clean_manager': {'ros__parameters': {'autostart': True, 'side': 'left'}}}
+    assert together.expanded_remapping_rules == [tf]

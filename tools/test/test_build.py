@@ -54,3 +54,12 @@ def test_links_to_removed_files_go(tmp_path, monkeypatch):
     (tmp_path / 'dangling').symlink_to(tmp_path / 'gone')
     build.remove_dangling_links()
     assert sorted(path.name for path in tmp_path.iterdir()) == ['good', 'here']
+
+
+def test_without_colcon_nothing_is_touched(package, monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(build, 'packages', lambda: {'a_package': package})
+    monkeypatch.setattr(build, 'BUILD', tmp_path / 'build')
+    monkeypatch.setattr(build.shutil, 'which', lambda _: None)
+    monkeypatch.setattr(build, 'remove_dangling_links', lambda: pytest.fail('touched'))
+    assert build.build([]) == 1
+    assert 'env.sh' in capsys.readouterr().err
