@@ -94,9 +94,7 @@ class CoverageSweep:
 
     def observe(self, pose, cleaning=True):
         """Take in the robot's pose (x, y, yaw); return the m^2 newly covered."""
-        before = int(self.coverage.covered.sum())
-        self.coverage.observe(pose, cleaning)
-        return (int(self.coverage.covered.sum()) - before) * self.grid.resolution ** 2
+        return self.coverage.observe(pose, cleaning)
 
     @property
     def left(self):

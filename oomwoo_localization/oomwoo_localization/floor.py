@@ -82,44 +82,53 @@ class FloorCoverage:
         self.floor = grid.free & (away <= radius_m)
         self.covered = np.zeros(grid.shape, dtype=bool)
         self.driven_m = 0.0
-        self._last = None
+        self._floor_cells = max(1, int(self.floor.sum()))
+        self._covered_cells = 0
+        self._last, self._counted = None, False
 
     def observe(self, pose, counts=True):
         """
         Take in where the body is, (x, y, ...); what it passed since the last call is covered.
 
-        Without ``counts`` it has only moved there. A jump of more than JUMP_M covers nothing on
-        the way.
+        Returns the m^2 newly covered. Without ``counts`` it has only moved there. A jump of more
+        than JUMP_M covers nothing on the way.
         """
         here = (float(pose[0]), float(pose[1]))
         step_m = math.dist(here, self._last) if self._last is not None else math.inf
         jumped = step_m > JUMP_M
-        if self._last is not None and step_m < self.grid.resolution / 4.0:
-            return
-        path = [here] if jumped else between(self._last, here, self.grid.resolution)
+        on_from_there, self._counted = self._counted, counts
+        if step_m < self.grid.resolution / 4.0 and on_from_there == counts:
+            return 0.0
+        path = [here]
+        if on_from_there and not jumped:
+            path = between(self._last, here, self.grid.resolution)
         self._last = here
-        if counts:
-            self.driven_m += 0.0 if jumped else step_m
-            self._cover(path)
+        if not counts:
+            return 0.0
+        self.driven_m += 0.0 if jumped or not on_from_there else step_m
+        return self._cover(path)
 
     def _cover(self, path):
         centres = np.rint(self.grid.points_to_cells(np.array(path))).astype(int)
         cells = (self._disc + centres[:, None]).reshape(-1, 2)
         cells = cells[((cells >= 0) & (cells < self.grid.shape)).all(axis=1)]
-        self.covered[cells[:, 0], cells[:, 1]] = True
-        self.covered &= self.floor
+        new = self.floor[cells[:, 0], cells[:, 1]] & ~self.covered[cells[:, 0], cells[:, 1]]
+        flat = np.unique(np.ravel_multi_index(cells[new].T, self.covered.shape))
+        self.covered.ravel()[flat] = True
+        self._covered_cells += len(flat)
+        return len(flat) * self.grid.resolution ** 2
 
     @property
     def floor_m2(self):
         """Return the area of the floor that can be covered."""
-        return float(self.floor.sum()) * self.grid.resolution ** 2
+        return self._floor_cells * self.grid.resolution ** 2
 
     @property
     def covered_m2(self):
         """Return the area that has been covered."""
-        return float(self.covered.sum()) * self.grid.resolution ** 2
+        return self._covered_cells * self.grid.resolution ** 2
 
     @property
     def ratio(self):
         """Return the covered share of the floor, 0..1."""
-        return float(self.covered.sum()) / max(1, int(self.floor.sum()))
+        return self._covered_cells / self._floor_cells

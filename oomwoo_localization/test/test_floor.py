@@ -61,8 +61,16 @@ def test_what_does_not_count_covers_nothing_then_or_later():
         coverage.observe((x, 1.5, 0.0), counts=False)
     assert coverage.covered_m2 == 0.0
     coverage.observe((2.05, 1.5, 0.0))
-    assert coverage.covered_m2 == pytest.approx(
-        math.pi * RADIUS_M ** 2 + 2.0 * RADIUS_M * 0.05, rel=0.06)
+    assert coverage.covered_m2 == pytest.approx(math.pi * RADIUS_M ** 2, rel=0.03)
+    assert coverage.driven_m == 0.0
+
+
+def test_a_body_that_stands_covers_where_it_stands_as_soon_as_it_counts():
+    coverage = FloorCoverage(room(), (1.0, 1.5, 0.0), RADIUS_M)
+    assert coverage.observe((1.0, 1.5, 0.0), counts=False) == 0.0
+    new_m2 = coverage.observe((1.0, 1.5, 0.0))
+    assert new_m2 == pytest.approx(math.pi * RADIUS_M ** 2, rel=0.03)
+    assert coverage.observe((1.0, 1.5, 0.0)) == 0.0 and coverage.covered_m2 == new_m2
 
 
 @settings(max_examples=20)

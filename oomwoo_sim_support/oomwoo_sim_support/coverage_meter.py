@@ -56,7 +56,7 @@ class EventCounter:
 
     def log(self, text):
         """Take in a controller's line of log."""
-        self.aborts += self.cleaning and 'collision ahead' in text
+        self.aborts += self.cleaning and 'detected collision ahead' in text
 
     def goal_aborted(self, goal):
         """Take in a goal, by its id (bytes), that the navigator has aborted."""

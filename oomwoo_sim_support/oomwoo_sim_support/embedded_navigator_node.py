@@ -17,6 +17,7 @@ from oomwoo_localization.ros_support import (
     OK,
     pose_from_msg,
     pose_to_msg,
+    ReflexWatch,
     run_node,
     scan_from_msg,
     SENSOR_QOS,
@@ -83,6 +84,7 @@ class EmbeddedNavigatorNode(SuiteNode):
         self._bumped = [False, False]
         self._frames = FrameTree(self)
         self._cmd_vel = self.create_publisher(Twist, 'cmd_vel', 10)
+        self._reflex = ReflexWatch(self)
         self._plan = self.create_publisher(Path, 'plan', LATCHED_QOS)
         self._aborts = 0
         self.create_subscription(OccupancyGrid, 'map', self._on_map, LATCHED_QOS)
@@ -205,6 +207,13 @@ class EmbeddedNavigatorNode(SuiteNode):
         if job is None or job.handle.is_cancel_requested:
             return
         now_s = self.now_s()
+        if self._reflex.active:
+            job.waiting_since_s = now_s
+            self.set_status(
+                WARN, 'standing: an escape reflex drives or holds the robot', 'WAITING', 'reflex')
+            return
+        if self._reflex.over():
+            job.under_way = False       # it is somewhere else now: a new path, and new patience
         pose = self._fresh_pose(now_s)
         missing = self._map_error if self._navigator is None else pose if isinstance(
             pose, str) else ''
@@ -233,7 +242,8 @@ class EmbeddedNavigatorNode(SuiteNode):
     def _count_aborts(self, step):
         """Log each collision that was foreseen, in the words by which Nav2's can be counted."""
         if step.aborts > self._aborts:
-            self.get_logger().warning(f'collision ahead: abort {step.aborts} on this goal')
+            self.get_logger().warning(
+                f'detected collision ahead: abort {step.aborts} on this goal')
         self._aborts = 0 if step.done else step.aborts
 
     def _wait(self, job, now_s, missing):

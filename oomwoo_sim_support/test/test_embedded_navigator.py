@@ -11,6 +11,7 @@ from oomwoo_localization.scans import scan_points
 from oomwoo_sim_support.embedded_navigator import Code, Navigator, NavigatorSettings, PlanError
 from oomwoo_sim_support.layout import layout_from_dict, load_layout
 from oomwoo_sim_support.layout_map import layout_grid
+from oomwoo_sim_support.navigator_settings import CONTROLLERS
 from oomwoo_sim_support.rehearsal import Rehearsal
 import pytest
 
@@ -198,3 +199,48 @@ def test_a_start_pressed_against_a_wall_gets_away():
     _, ends, tracks = rehearse(layout, layout_grid(layout), [(-1.0, 0.5, 0.0)], start=start)
     assert ends[0].error_code == Code.NONE, ends[0]
     assert tracks[0].contacts <= 1
+
+
+# -- the collision-averse controller ----------------------------------------------------------
+
+def beside_a_wall(controller, goal=(2.88, 1.0, 0.0)):
+    """Drive to where only a body of 10 cm fits; return (end, seconds, gap to the wall)."""
+    base = Base((0.0, 1.0, 0.0))
+    navigator = Navigator(room(), settings=NavigatorSettings(**CONTROLLERS[controller]))
+    step, time_s = drive_to(
+        navigator, base, goal, 60.0, bump=lambda pose: 2 * [pose[0] + RADIUS > 2.975])
+    return step, time_s, 2.975 - RADIUS - np.array(base.track)[:, 0].max()
+
+
+def test_the_averse_controller_aborts_again_and_again_before_it_touches():
+    step, time_s, gap_m = beside_a_wall('averse')
+    assert step.done and step.error_code == Code.NO_VALID_CONTROL
+    assert step.aborts == NavigatorSettings().abort_limit and '10 times' in step.message
+    assert 0.0 < gap_m < 0.4, 'in front of the wall, and not a touch'
+    assert time_s > 2 * NavigatorSettings().abort_wait_s, 'two waits lie between ten aborts'
+
+
+def test_the_tolerant_one_goes_on_until_it_touches_and_aborts_nothing():
+    step, _, gap_m = beside_a_wall('tolerant')
+    assert step.aborts == 0 and gap_m < 0.01
+
+
+def test_the_default_does_neither():
+    step, _, gap_m = beside_a_wall('auto', (2.70, 1.0, 0.0))
+    assert step.error_code == Code.NONE and step.aborts == 0 and gap_m > 0.0
+
+
+@given(st.floats(-1.5, 1.5), st.floats(-1.5, 1.5), st.floats(-math.pi, math.pi))
+@hypothesis_settings(max_examples=15, deadline=None)
+def test_in_the_open_the_averse_controller_is_like_any_other(x, y, yaw):
+    averse, tolerant = (
+        drive_to(Navigator(room(), settings=NavigatorSettings(**CONTROLLERS[name])),
+                 Base((0.3, -0.2, 1.0)), (x, y, yaw)) for name in ('averse', 'tolerant'))
+    assert averse == tolerant and averse[0].error_code == Code.NONE
+
+
+def test_turning_on_the_spot_beside_a_wall_is_no_collision_ahead():
+    base = Base((2.79, 1.0, 0.0))
+    navigator = Navigator(room(), settings=NavigatorSettings(**CONTROLLERS['averse']))
+    step, _ = drive_to(navigator, base, (0.0, 1.0, math.pi))
+    assert step.error_code == Code.NONE and step.aborts == 0
