@@ -231,3 +231,17 @@ def test_tyres_slip_more_on_a_slippery_carpet():
         sim.step(0.4)
     assert bare.truth().linear == pytest.approx(0.3, abs=0.01)
     assert on_carpet.truth().linear < 0.15
+
+
+@pytest.mark.parametrize('off_m', [0.03, 0.1, 0.15])
+@pytest.mark.parametrize('thin', [True, False])
+def test_an_upright_edge_holds_a_shell_that_is_driven_into_it(off_m, thin):
+    """The end of a wall or the corner of a box, met beside the middle: pushed aside, not cut."""
+    block = {'name': 'block', 'center': [1.5, -0.5], 'size': [1.0, 0.05 if thin else 1.0],
+             'yaw': 0 if thin else 45}
+    edge = -0.475 if thin else -0.5
+    sim = perfect_sim(room(boxes=[block]), start=(0.2, edge + off_m, 0))
+    gaps = []
+    drive(sim, 0.25, 0.0, 4.0, each=lambda s: gaps.append(s.clearance()))
+    assert sim.contacts > 0
+    assert min(gaps) > -0.004
