@@ -40,8 +40,8 @@ def build_model(parts, entities, robot, settings, extend=None):
     option.jacobian = mujoco.mjtJacobian.mjJAC_DENSE
     option.impratio = settings.tyre_stiffness
     option.tolerance = 1e-8
-    # One island only: nothing to find. With several points a contact, an upright edge pushes a round
-    # shell along one of its faces and lets it 3 cm into the corner.
+    # One island only: nothing to find. With several points a contact, an upright edge would push
+    # a round shell along one of its faces and let it 3 cm into the corner.
     option.disableflags = int(
         mujoco.mjtDisableBit.mjDSBL_ISLAND | mujoco.mjtDisableBit.mjDSBL_MULTICCD)
     world = spec.worldbody
