@@ -11,6 +11,7 @@ from oomwoo_localization.wall_lines import share_off_two_lines
 
 HIT_M = 0.15  # an end this near a wall ends on it,
 HIT_CELLS = 1.75  # and so does one within so many cells
+RUN, CELL_M = 5, 0.05  # see stray()
 # Near a wall, but not on it, is what is nearer than NEAR_M and off by more than so many times the
 # spread of those that end on walls; that spread is at least this, and this part of a cell.
 NEAR_M, BLUR_SPREADS, LEAST_SPREAD_M, LEAST_SPREAD_CELLS = 0.3, 2.5, 0.01, 0.3
@@ -62,6 +63,59 @@ def blurred(residuals, on_wall, resolution):
     return (off > BLUR_SPREADS * spread) & (off < NEAR_M)
 
 
+def stray(residuals, on_wall, resolution):
+    """
+    Return by how many cells runs of neighbouring ends stray from the walls they lie on, rms.
+
+    ``residuals`` (beams,) metres, in the order of the sweep. Over a run of RUN ends noise averages
+    out, and what is left at the true pose is by how much a wall drawn in cells is off: 0.3 of a
+    cell. A cell counts as CELL_M at least. Infinite when nothing lies on walls.
+    """
+    ones = np.ones(RUN)
+    count = np.convolve(on_wall, ones, 'valid')
+    total = np.convolve(np.where(on_wall, residuals, 0.0), ones, 'valid')
+    filled = count > RUN / 2
+    if not filled.any():
+        return math.inf
+    off = total[filled] / count[filled]
+    return float(np.sqrt((off**2).mean())) / max(CELL_M, resolution)
+
+
+@dataclass(frozen=True)
+class Shares:
+    """
+    What speaks for a pose and against it, in shares of the beams.
+
+    ``score`` end on walls and came through none, ``through`` came through one, ``lost`` end
+    nowhere behind one, ``in_way`` before all, ``blur`` a little off one; ``checked`` end on others
+    than the two longest. ``strays`` see :func:`stray`.
+    """
+
+    score: float
+    through: float
+    lost: float
+    in_way: float
+    blur: float
+    checked: float
+    strays: float
+
+
+def shares_of(fields, ends, explained, refined):
+    """Return the :class:`Shares` of a refined pose, of which ``explained`` lie on walls."""
+    beams = beams_at(fields, ends, refined)
+    on_wall = beams.on_wall
+    placed = transform_points(refined.pose, ends)
+    return Shares(
+        score=explained - float((beams.crossed & on_wall).mean()),
+        through=float(beams.crossed.mean()),
+        lost=float(beams.lost.mean()),
+        in_way=float((~on_wall & ~beams.lost & ~beams.crossed).mean()),
+        blur=float(beams.blurred.mean()),
+        checked=share_off_two_lines(fields, placed, on_wall),
+        strays=stray(refined.residuals, on_wall & ~beams.crossed, fields.grid.resolution),
+    )
+
+
 def weigh(fields, settings, ends, explained, refined, near):
     """
     Return a refined pose as a :class:`~oomwoo_localization.relocalization.Winner`.
@@ -70,51 +124,54 @@ def weigh(fields, settings, ends, explained, refined, near):
     ``explained`` is the share of beams on walls that the search found, ``near`` whether the pose
     stayed near what was found.
     """
-    beams = beams_at(fields, ends, refined)
-    through, lost = float(beams.crossed.mean()), float(beams.lost.mean())
-    in_way = float((~beams.on_wall & ~beams.lost & ~beams.crossed).mean())
-    # A beam that came through a wall does not count as one on a wall.
-    score = explained - float((beams.crossed & beams.on_wall).mean())
-    checked = share_off_two_lines(fields, transform_points(refined.pose, ends), beams.on_wall)
-    blur = float(beams.blurred.mean())
-    needed = settings.margin(score, blur, in_way, lost, checked)
-    std_m, std_deg = refined.std_m, math.degrees(refined.std_rad)
-    against = None
-    if score < settings.least_score:
-        against = (
-            'low_score',
-            (
-                f'the best pose explains {max(0.0, score):.0%} of the scan; '
-                f'{settings.least_score:.0%} is needed'
-            ),
-        )
-    elif through > settings.most_crossed or lost > settings.most_lost:
-        against = (
-            'through_walls',
-            (
-                f'at the best pose {through:.0%} of the beams would pass through walls, '
-                f'and {lost:.0%} would end nowhere behind them'
-            ),
-        )
-    elif checked < settings.least_checked:
-        against = (
-            'two_walls',
-            f'only {checked:.0%} of the scan lies on walls other than two, which fit any corner',
-        )
-    elif not near or std_m > settings.most_std_m or std_deg > settings.most_std_deg:
-        against = (
-            'free_direction',
-            (f'the scan leaves the pose free by {std_m:.2f} m and {std_deg:.1f} degrees'),
-        )
-    elif needed > settings.most_margin:
-        against = (
-            'doubtful',
-            (
-                f'{score:.0%} explained, {blur:.0%} a little off, {in_way:.0%} in the way, '
-                f'{lost:.0%} behind walls and only {checked:.0%} on walls other than two: '
-                'too much against it, and too little to check it by'
-            ),
-        )
+    shares = shares_of(fields, ends, explained, refined)
+    needed = settings.margin(
+        shares.score, shares.blur, shares.in_way, shares.lost, shares.checked
+    )
+    against = _against(settings, shares, needed) or _free(settings, refined, near)
     if needed > settings.most_margin:
         needed = 2.0 * settings.least_margin  # Who comes closer is the better reason to refuse.
-    return Winner(refined, explained, score, through, needed, against)
+    return Winner(refined, explained, shares.score, shares.through, needed, against)
+
+
+def _against(settings, shares, needed):
+    """Return ``(reason_code, message)``, or None where nothing speaks against a pose."""
+    s = shares
+    if s.score < settings.least_score:
+        return 'low_score', (
+            f'the best pose explains {max(0.0, s.score):.0%} of the scan; '
+            f'{settings.least_score:.0%} is needed'
+        )
+    if s.through > settings.most_crossed or s.lost > settings.most_lost:
+        return 'through_walls', (
+            f'at the best pose {s.through:.0%} of the beams would pass through walls, '
+            f'and {s.lost:.0%} would end nowhere behind them'
+        )
+    if needed > settings.most_margin:
+        return 'doubtful', (
+            f'{s.score:.0%} explained, {s.blur:.0%} a little off, {s.in_way:.0%} in the way, '
+            f'{s.lost:.0%} behind walls and only {s.checked:.0%} on walls other than two: '
+            'too much against it, and too little to check it by'
+        )
+    if s.strays > settings.most_stray:
+        return 'doubtful', (
+            f'whole runs of what lies on walls lie beside them, by {s.strays:.1f} cells; '
+            f'{settings.most_stray:.1f} are allowed'
+        )
+    if s.checked < max(settings.least_checked, settings.checked_ratio * (1.0 - s.score)):
+        return 'two_walls', (
+            f'only {s.checked:.0%} of the scan lies on walls other than two, which fit any '
+            f'corner, and {1.0 - s.score:.0%} is not explained'
+        )
+    return None
+
+
+def _free(settings, refined, near):
+    """Return ``(reason_code, message)`` where a direction is free, else None."""
+    std_m, std_deg = refined.std_m, math.degrees(refined.std_rad)
+    if near and std_m <= settings.most_std_m and std_deg <= settings.most_std_deg:
+        return None
+    return (
+        'free_direction',
+        f'the scan leaves the pose free by {std_m:.2f} m and {std_deg:.1f} degrees',
+    )

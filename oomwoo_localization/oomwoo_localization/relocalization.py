@@ -61,21 +61,21 @@ class RelocalizerSettings:
         0.24, 'a pose that would need more lead than this is not believed at all', '', 0.0, 0.9
     )
     base_margin: float = setting(
-        0.1,
+        0.11,
         'lead that a pose would need with all explained and nothing to check it by',
         '',
         0.0,
         1.0,
     )
     checked_credit: float = setting(
-        0.3, 'how much less for walls other than the two longest', '', 0.0, 5.0
+        0.36, 'how much less for walls other than the two longest', '', 0.0, 5.0
     )
     first_credit: float = setting(
-        0.35, 'how much less again for the first of them', '', 0.0, 5.0
+        0.4, 'how much less again for the first of them', '', 0.0, 5.0
     )
     first_checked: float = setting(0.3, 'the share of the scan that is the first', '', 0.0, 1.0)
-    doubt: float = setting(0.4, 'how much more for beams unexplained', '', 0.0, 5.0)
-    first_doubt: float = setting(1.4, 'how much more again for the first of them', '', 0.0, 10.0)
+    doubt: float = setting(0.5, 'how much more for beams unexplained', '', 0.0, 5.0)
+    first_doubt: float = setting(1.6, 'how much more again for the first of them', '', 0.0, 10.0)
     first_unexplained: float = setting(
         0.1, 'the share of the scan that is the first', '', 0.0, 1.0
     )
@@ -83,7 +83,7 @@ class RelocalizerSettings:
         0.2, 'how much more for beams that end near a wall, but not on it', '', 0.0, 5.0
     )
     changed_doubt: float = setting(
-        3.4,
+        4.0,
         'how much more for things in the way and things gone, both at once (harmonic mean)',
         '',
         0.0,
@@ -109,6 +109,16 @@ class RelocalizerSettings:
     )
     least_checked: float = setting(
         0.05, 'share of the scan that must lie on walls other than the two longest', '', 0.0, 1.0
+    )
+    checked_ratio: float = setting(
+        1.1, 'and so many times what is not explained', '', 0.0, 10.0
+    )
+    most_stray: float = setting(
+        0.87,
+        'cells, of 5 cm at least, by which runs of ends on walls may stray from these (rms)',
+        '',
+        0.1,
+        10.0,
     )
     most_std_m: float = setting(
         0.05, 'standard deviation above which a direction is free', 'm', 0.001, 1.0

@@ -20,7 +20,7 @@ from oomwoo_localization.frames import (
 )
 from oomwoo_localization.grids import GridError, OccupancyGrid
 from oomwoo_localization.likelihood import MapFields, Rays
-from oomwoo_localization.match_evidence import blurred
+from oomwoo_localization.match_evidence import blurred, stray
 from oomwoo_localization.relocalizer import Relocalizer, RelocalizerSettings
 from oomwoo_localization.scan_evidence import evidence_of, thin
 from oomwoo_localization.scans import Scan, ScanError
@@ -168,13 +168,13 @@ def test_refuses_what_it_cannot_tell(case):
         grid = replace(flat, cells=flat.cells[:, ::-1])
         scan, reasons = (
             make_scan(flat, here),
-            {'ambiguous', 'low_score', 'through_walls', 'doubtful', 'undecided'},
+            {'ambiguous', 'low_score', 'through_walls', 'doubtful', 'two_walls'},
         )
     elif case == 'other room':
         grid = room((0.0, 0.0, 1.0, 0.3), (-1.5, 1.0, 0.5, 0.5), width=4.4, depth=3.4)
         scan, reasons = (
             make_scan(flat, here),
-            {'ambiguous', 'low_score', 'no_match', 'through_walls', 'doubtful', 'undecided'},
+            {'ambiguous', 'low_score', 'no_match', 'through_walls', 'doubtful', 'two_walls'},
         )
     else:
         grid, scan = flat, make_scan(flat, here)
@@ -390,3 +390,16 @@ def test_a_wall_a_little_off_is_told_from_noise():
     noisy = np.r_[np.linspace(-0.14, 0.14, 90), np.full(10, 0.8)]
     assert not blurred(noisy, np.abs(noisy) < 0.15, 0.05).any()
     assert not blurred(np.full(30, 0.8), np.zeros(30, dtype=bool), 0.05).any()
+
+
+def test_runs_of_ends_that_stray_are_told_from_noise():
+    """A wall 6 cm off is 1.2 cells, in runs; the same as noise is less than half of it."""
+    on_wall = np.ones(100, dtype=bool)
+    assert stray(np.full(100, 0.06), on_wall, 0.05) == pytest.approx(1.2)
+    assert stray(np.full(100, 0.06), on_wall, 0.02) == pytest.approx(1.2)
+    assert stray(np.full(100, 0.06), on_wall, 0.1) == pytest.approx(0.6)
+    noise = np.random.default_rng(0).normal(0.0, 0.06, 100)
+    assert stray(noise, on_wall, 0.05) < 0.7
+    apart = np.r_[np.full(50, np.nan), np.full(50, 0.06)]
+    assert stray(apart, np.isfinite(apart), 0.05) == pytest.approx(1.2)
+    assert stray(apart, ~on_wall, 0.05) == math.inf

@@ -53,6 +53,8 @@ ORACLE = RelocalizerSettings(
     most_crossed=0.5,
     most_lost=0.5,
     least_checked=0.0,
+    checked_ratio=0.0,
+    most_stray=10.0,
 )
 
 

@@ -134,7 +134,7 @@ def test_no_wrong_pose_is_accepted(kind):
         ('mirrored', 200295),  # the cupboard stands on the other side
         ('mirrored', 400038),
         ('wrong_room', 500094),  # half a room of the same width, and a shoe
-        ('walls_removed', 900191),  # 99 % of what is seen is like another spot of the map
+        ('mirrored', 1000439),  # 77 % of the mirror image are like the room
         ('mirrored', 110152),  # only the mirror image is mapped
         ('everything', 110121),
     ],
@@ -142,6 +142,11 @@ def test_no_wrong_pose_is_accepted(kind):
 def test_once_accepted_wrong(kind, seed):
     """Trials in which an earlier rule believed a wrong pose."""
     assert adversarial_trial((kind, seed))['outcome'] == 'refused'
+
+
+def test_what_is_like_another_spot_of_the_map_is_a_twin():
+    """Of what is seen 99 % are like there, and 80 % like here: walls are gone."""
+    assert adversarial_trial(('walls_removed', 900191))['outcome'] in ('refused', 'twin')
 
 
 def test_living_room_is_recovered_everywhere():
