@@ -257,10 +257,14 @@ class ContourFollower:
     def _follow(self, around, surface, blocked):
         """Steer along a surface: from distance error to approach angle to turn rate."""
         s = self.settings
-        distance_error = surface.distance_m - self._gap.standoff_m
+        distance_error = off = surface.distance_m - self._gap.standoff_m
+        self._curvature += 0.5 * (surface.curvature_per_m - self._curvature)
+        bend, lead = max(path_curvature(self._curvature, self._gap.standoff_m), 0.0), 0.0
+        if self._passage is not None and self._passage.lead_rad is not None:
+            off, lead, bend = self._passage.off_m, self._passage.lead_rad, 0.0
         approach = wrap_angle(surface.bearing_rad + math.pi / 2)       # 0 is along the surface
         limit = math.radians(s.approach_limit_deg)
-        wanted = min(max(s.approach_gain * distance_error, -limit), limit)
+        wanted = min(max(s.approach_gain * off + lead, -limit), limit)
         inner_error = wanted - approach
 
         ease = min(1.0, abs(inner_error) / math.radians(s.slow_at_deg))
@@ -268,8 +272,6 @@ class ContourFollower:
         if self._gap.inside:
             linear *= _GAP_SHARE
         linear = min(linear, self._closing_limit(distance_error, approach))
-        self._curvature += 0.5 * (surface.curvature_per_m - self._curvature)
-        bend = max(path_curvature(self._curvature, self._gap.standoff_m), 0.0)
         towards = s.turn_gain * inner_error + s.curve_share * bend * linear
         towards = min(max(towards, -s.turn_limit), s.turn_limit)
         linear = self._guarded(around, linear, -towards)
@@ -332,10 +334,12 @@ class ContourFollower:
         if not self._bumped:
             self._bumped, self._backed_m = True, 0.0
             self._back_left_m = s.back_off_m
+            self._met = _FOUND
             self._untraceable = (
                 self._touch.bump(around, left, right) if s.touch else 'bumped into something')
-            if self._gap.inside:            # its sides are known, and close: no reason to halt
+            if self._gap.squeezed:          # its sides are known, and close: no reason to halt
                 self._untraceable, self._back_left_m = '', self._gap.touched()
+                self._met = 'touched the side of a narrow gap'
         else:
             back_m = max(-self._command[0], 0.0) * elapsed
             self._back_left_m -= back_m
@@ -348,15 +352,16 @@ class ContourFollower:
                 self._back_left_m = s.back_off_m
         linear = min(s.back_off_speed, self._back_left_m / _LOOK_S)
         if around is not None:
-            radius = self.robot.body.radius
-            swept = np.abs(around.smooth[:, 1]) < radius + _BESIDE_M       # it goes straight back
+            radius, back_m = self.robot.body.radius, self._gap.back_m
+            swept = np.abs(around.smooth[:, 1]) < min(radius + _BESIDE_M, back_m)  # straight back
             behind, _ = first_in_the_way(
-                -around.smooth[swept], radius + s.stop_margin_m, _LOOK_S * max(linear, 0.0))
+                -around.smooth[swept], min(radius + s.stop_margin_m, back_m),
+                _LOOK_S * max(linear, 0.0))
             linear = min(linear, behind / _LOOK_S)
         state = HALT if self._untraceable else TOUCH
         if self._back_left_m >= 0.005 and linear > 0.0:
             return self._drive(
-                -linear, 0.0, state, reason=f'{self._untraceable or _FOUND}, backing off')
+                -linear, 0.0, state, reason=f'{self._untraceable or self._met}, backing off')
         self._back_left_m = 0.0
         if not self._untraceable and (left or right):
             self._untraceable = 'the bumper is pressed, and there is no room to back off'
@@ -365,7 +370,7 @@ class ContourFollower:
                 0.0, 0.0, HALT, reason=f'{self._untraceable}; stands until it is enabled again')
         self._bumped, self._found, self._touched_s = False, True, self._time_s
         self._touch.backed_off()
-        return self._drive(0.0, 0.0, TOUCH, reason=_FOUND)
+        return self._drive(0.0, 0.0, TOUCH, reason=self._met)
 
     # -- what is carried from scan to scan ------------------------------------------------------
 

@@ -15,9 +15,10 @@ import numpy as np
 from oomwoo_clean.contour_estimator import measure_surface, Surface, von_neumann_ratio
 from oomwoo_clean.front_guard import polar_point, travel_to_points
 
-# The other side lies at least this far round from the followed one. In a corner it is 90 degrees.
-_FACING_RAD = math.radians(95.0)
-_FACING_SHARE = 0.9           # of half the width, that each side keeps from the middle at least
+# The other side lies this far round from the followed one. In a corner it is 90 degrees, and more
+# than the second number lies behind.
+_FACING_RAD, _BEHIND_RAD = math.radians(95.0), math.radians(235.0)
+_FACING_SHARE = 0.85          # of half the width, that each side keeps from the middle at least
 _EXPLAINED_M = 0.03           # a point this close to a fitted side is a part of that
 _FEWEST_OF_WALL = 12
 _STRAIGHT = 0.6               # of neighbouring residuals: a line explains the points
@@ -29,6 +30,9 @@ _WIDEN_MOST_PER_M = 0.6
 _PAST_M, _GONE_M = 0.02, 0.12  # beyond the middle of the narrowest: on its way out, and out
 _NARROWING_M = 0.06           # wider than two standoffs here, but something is in the way ahead
 _BELIEVE = 0.4                # share of a new width in the running one
+_STEP_M = 0.02                # ... which differs by no more than this from it
+_AHEAD_M = 0.04               # looked ahead where walls close in
+_SURE = 3                     # scans that make it
 _HELD_M = 0.10                # driven since it was seen last: still the same gap
 _STAY_M = 0.006               # half this narrower than what it went into does not turn it back
 _NOISE_M = 0.01               # of a point: the body is taken this much less straight ahead
@@ -39,6 +43,7 @@ _TURN_LIMIT_RAD = 1.2 * math.tau
 _BACK_RAD = math.radians(150.0)     # turned at least, to leave the way it came
 _EASE_BACK_M = 0.015          # after a touch
 _TOUCHES = 3                  # in a row ...
+_DOUBTFUL_M = 0.012           # wider than the least by less than what a corner is read too far
 _APART_M = 0.15               # ... each within this of the one before: it turns back
 
 
@@ -47,13 +52,17 @@ class Passage:
     """
     The gap around or before the robot.
 
-    ``surface`` is the followed side, ``standoff_m`` what to keep from it; ``body_m`` is the radius
+    ``surface`` is the followed side, ``standoff_m`` what to keep from it. ``off_m`` is how much
+    farther from it than from the middle the body is, and ``lead_rad`` the angle towards it at
+    which the middle runs; the latter two are 0 and None on the way out. ``body_m`` is the radius
     with which the body may be taken for what is not one of its sides; ``sides`` (N,) marks the
     points that are.
     """
 
     surface: Surface
     standoff_m: float
+    off_m: float
+    lead_rad: float
     body_m: float
     sides: np.ndarray
 
@@ -81,13 +90,24 @@ class NarrowGap:
         self.turning = False
         self._turned_rad = 0.0
         self._least_turn_rad = 0.0
+        self._too_narrow = 0            # scans in a row
         self._touches = 0
-        self._touched_m = 0.0           # driven since the last touch
+        self._touched_m = math.inf      # driven since the last touch
 
     @property
     def inside(self):
         """Tell whether the robot is in a gap, or was a moment ago."""
         return self._width_m is not None
+
+    @property
+    def squeezed(self):
+        """Tell whether the sides of a gap are still close: a touch there is no surprise."""
+        return self.inside or self.standoff_m < self.full_m
+
+    @property
+    def back_m(self):
+        """Return the radius of the body for what stands in its way back, which it came."""
+        return self.body_m - 2.0 * _NOISE_M if self.squeezed else math.inf
 
     @property
     def guard_m(self):
@@ -100,7 +120,7 @@ class NarrowGap:
         self._since_m += abs(linear_m)
         self._touched_m += abs(linear_m)
         if self._since_m > _HELD_M:
-            self._width_m = None
+            self._width_m, self._too_narrow = None, 0
         if self._leaving or not self.inside:
             # Outwards by no more than leads away from the other side, which lies behind by now.
             slope = min(max(self._past_m / self.standoff_m, _WIDEN_PER_M), _WIDEN_MOST_PER_M)
@@ -120,25 +140,39 @@ class NarrowGap:
         other = facing_surface(turned, surface, self.widest_m, window_m)
         if other is None:
             return None
-        width = gap_width(surface, other)
-        least = self.least_m - (_STAY_M if self.inside else 0.0)
-        if not least <= width <= self.widest_m:
-            return None
+        width = min(gap_width(surface, other), surface.distance_m + other.distance_m)
         past_m = way_past(surface, other)
-        if past_m > _GONE_M:
+        if width > self.widest_m or past_m > _GONE_M:
+            return None
+        if not self.squeezed and width < self.least_m:
             return None
         sides = explained(around, surface) | np.roll(explained(turned, other), shift)
         if not is_gap(around, surface, other, sides):
             return None
+        across = (other.bearing_rad - surface.bearing_rad) % math.tau
         self._since_m, self._past_m = 0.0, past_m
+        self._measure(width, 0.5 * (math.pi - across), surface, other)
+        half = 0.5 * max(self._width_m, self.least_m)
+        if self._leaving:
+            return Passage(surface, self.standoff_m, 0.0, None, half - _INTRUDER_M, sides)
+        self.standoff_m = min(self.full_m, half)
+        return Passage(
+            surface, self.standoff_m, 0.5 * (surface.distance_m - other.distance_m),
+            0.5 * (math.pi - across), half - _INTRUDER_M, sides)
+
+    def _measure(self, width, lead_rad, surface, other):
+        """Take in a width, and whether it is too narrow by now; not on the way out."""
         if self._width_m is None:
             self._width_m = width
         elif not self._leaving:
-            self._width_m += _BELIEVE * (width - self._width_m)
-        half = 0.5 * max(self._width_m, self.least_m)
-        if not self._leaving:
-            self.standoff_m = min(self.full_m, half)
-        return Passage(surface, self.standoff_m, half - _INTRUDER_M, sides)
+            step = min(max(width - self._width_m, -_STEP_M), _STEP_M)
+            self._width_m += _BELIEVE * step
+            narrowing = 0.0
+            if surface.curvature_per_m == other.curvature_per_m == 0.0:
+                narrowing = 2.0 * _AHEAD_M * math.sin(lead_rad)
+            narrow = (narrowing >= 0.0
+                      and self._width_m - narrowing < self.least_m - _STAY_M)
+            self._too_narrow = self._too_narrow + 1 if narrow else 0
 
     @property
     def _leaving(self):
@@ -156,13 +190,13 @@ class NarrowGap:
         """
         if not self.turning and self.inside:
             end_m = self.standoff_m - self.body_m + _NOISE_M + _NEAR_END_M
-            touchy = self._touches == _TOUCHES
+            touchy = self._touches == _TOUCHES or self._too_narrow >= _SURE
             if touchy or blocked and self._way_ahead(around, end_m) <= end_m:
                 self.turning, self._turned_rad = True, 0.0
                 self._least_turn_rad = _BACK_RAD if touchy else 0.0
         elif (self.turning and self._turned_rad >= self._least_turn_rad
                 and self._way_ahead(around, _FREE_M) > _FREE_M):
-            self.turning, self._width_m = False, None
+            self.turning, self._width_m, self._too_narrow = False, None, 0
             self._touches += self._touches == _TOUCHES
         return self.turning
 
@@ -181,8 +215,15 @@ class NarrowGap:
                 or self._touches > 2 * _TOUCHES)
 
     def touched(self):
-        """Note a touch in the gap; return how far to ease back before going on in the middle."""
-        self._touches = self._touches + 1 if self._touched_m < _APART_M else 1
+        """
+        Note a touch in the gap; return how far to ease back before going on in the middle.
+
+        Where the gap looks hardly wide enough, the touch tells that it is not: the robot turns.
+        """
+        again = self._touched_m < _APART_M
+        self._touches = self._touches + 1 if again else 1
+        if self.inside and self._width_m < self.least_m + _DOUBTFUL_M and not self._leaving:
+            self._touches = max(self._touches, _TOUCHES)
         self._touched_m = 0.0
         return _EASE_BACK_M
 
@@ -190,7 +231,7 @@ class NarrowGap:
 def facing_surface(around, surface, widest_m, window_m):
     """Return the nearest surface that lies across from the followed one, or None."""
     across = (around.bearing - surface.bearing_rad) % math.tau
-    found = np.flatnonzero((across > _FACING_RAD) & (across < math.tau - _FACING_RAD)
+    found = np.flatnonzero((across > _FACING_RAD) & (across < _BEHIND_RAD)
                            & (around.distance < widest_m))
     if len(found) == 0:
         return None
