@@ -27,6 +27,7 @@ COLUMNS = (
     ('walls m', 'wall_m', '{:>7.1f}', 1), ('passed %', 'wall_passed', '{:>8.1f}', 100),
     ('furniture m', 'furniture_m', '{:>11.1f}', 1),
     ('passed %', 'furniture_passed', '{:>8.1f}', 100),
+    ('soft m', 'soft_m', '{:>6.1f}', 1), ('through %', 'soft_pushed', '{:>9.0f}', 100),
     ('touches', 'bumps', '{:>7}', 1), ('driven m', 'driven_m', '{:>8.1f}', 1),
     ('stood s', 'longest_stand_s', '{:>7.1f}', 1), ('segments m', 'segments_m', '{:>10.1f}', 1),
     ('right %', 'segments_good', '{:>7.1f}', 100),

@@ -8,7 +8,14 @@ from oomwoo_clean.bump_map import BumpMap, BumpMapSettings
 from oomwoo_clean.bump_out_settings import BumpOutSettings
 from oomwoo_clean.bumper_sense import SIDES
 from oomwoo_clean.wall_bump_out import WallBumpOut
-from oomwoo_clean.wall_meter import reached, segment_errors, solids_of, touchable_outline, WallMeter
+from oomwoo_clean.wall_meter import (
+    reached,
+    segment_errors,
+    soft_lines,
+    solids_of,
+    touchable_outline,
+    WallMeter,
+)
 from oomwoo_localization.robot import load_robot
 from oomwoo_localization.scan_localizer import ScanLocalizer
 from oomwoo_sim_support.embedded_sim import EmbeddedSim
@@ -21,6 +28,7 @@ ODOM_TICKS, SCAN_TICKS, LOOK_TICKS = 5, 10, 2     # odometry at 20 Hz, scans at 
 DELAY_TICKS = 2                        # from what is sensed to the wheels
 STUCK_S, STUCK_M = 15.0, 0.05
 SEGMENT_GAP_M = 0.65                   # of the bump map: between two touches of the bump-out
+THROUGH_M = 0.12                       # of the bump map: the base rolls on that far, bumped
 SEGMENT_M, SEGMENT_DEG = 0.03, 3.0
 
 
@@ -69,10 +77,12 @@ class _Bench:
         self.sim = EmbeddedSim(trial.layout, self.robot, SimSettings(), trial.seed, self.start)
         self.behaviour = WallBumpOut(trial.settings, self.robot, np.random.default_rng([trial.seed, 11]))
         self.meter = WallMeter(
-            touchable_outline(trial.layout, self.robot, self.start), self.robot)
+            touchable_outline(trial.layout, self.robot, self.start), self.robot,
+            soft_lines(trial.layout, self.robot))
         self.localizer = self.map = None
         if trial.localize:
-            self.map = BumpMap(BumpMapSettings(segment_gap_m=SEGMENT_GAP_M), self.robot)
+            self.map = BumpMap(BumpMapSettings(
+                segment_gap_m=SEGMENT_GAP_M, through_m=THROUGH_M), self.robot)
             self.localizer = ScanLocalizer(layout_grid(trial.layout), robot=self.robot)
             self.localizer.set_pose(np.asarray(self.start), START_COVARIANCE)
         self.truth, self.states, self.events = [], [], []
@@ -163,6 +173,7 @@ def run_trial(trial):
     run = bench.run()
     look_s = LOOK_TICKS * TICK_S
     steps = np.hypot(*np.diff(run.truth[:, :2], axis=0).T)
+    soft = int(sum(e[1] == 'soft' for e in run.events))
     bumps = [e for e in run.events if e[1].split()[0] in ('wall', 'nose', 'open')]
     segments = np.array([(w.start, w.end) for w in run.walls]).reshape(-1, 2, 2)
     errors = segment_errors(segments, solids_of(trial.layout, bench.robot))
@@ -171,6 +182,7 @@ def run_trial(trial):
     result = {
         'layout': trial.layout.name, 'seed': trial.seed, 'start': list(bench.start),
         **run.meter.shares(), 'driven_m': float(steps.sum()), 'bumps': len(bumps),
+        'soft_bumps': soft,
         'kinds': {k: sum(e[1] == k for e in bumps) for k in sorted({e[1] for e in bumps})},
         'longest_stand_s': longest_stand_s(run.truth, look_s),
         'spent_s': state_shares(run.states, trial.seconds),

@@ -81,6 +81,12 @@ class DrivenPath:
         """Begin to go back from here."""
         self.heading, self.back_m, self._beyond_m = self.turned, 0.0, 0.0
 
+    def go_on(self):
+        """Go on ahead after all: what was rolled on since is on the path."""
+        if self._beyond_m > 0.0:
+            self._lengthen(self._beyond_m, self.turned - self.heading)
+        self._beyond_m = 0.0
+
     @property
     def turns_here(self):
         """Tell whether the way back begins with a turn in place."""

@@ -38,6 +38,14 @@ class TouchSurface:
         self.place = None
         self.direction, self.std_rad, self.known = 0.0, _WIDEST_STD_RAD, False
 
+    def state(self):
+        """Return what is believed, for :meth:`restore`."""
+        return self.place, self.direction, self.std_rad, self.known
+
+    def restore(self, state):
+        """Believe what was believed before."""
+        self.place, self.direction, self.std_rad, self.known = state
+
     def offset(self, position):
         """Return how far the middle is off the line, away from the surface positive, metres."""
         if self.place is None:

@@ -28,6 +28,7 @@ _LAG_S = 0.08                          # from the wheels to odometry and back
 _COAST_S, _COAST_RADPS = 0.1, 0.8      # a turn goes on for a moment when the robot drives off
 _HEADING_GAIN = 4.0                    # 1/s
 _LEAD_MPS = 0.1
+_ROLLING_MPS, _BACK_YET_M = 0.03, 0.002
 _BLIND_M = 0.02                        # back beyond the remembered path, if need be
 _WRAP_TURNS, _WRAP_GROWTH = 2.0, 0.3   # radius after half a turn more, every half turn
 
@@ -120,17 +121,20 @@ class WallBumpOut:
         if self._in_trouble():
             code, reason = self._bumper.trouble
             return self._say(0.0, 0.0, HALT, reason=reason, code=code)
-        event = ''
+        self._event = ''
         if fresh and self._state != BACK:
-            event = self._bump()
+            self._event = self._bump()
         elif fresh and time_s - self._bumped_s <= _BOTH_S and all(self._bumper.pressed):
-            event = self._feel()
+            self._event = self._feel()
         elif self._stalled(ahead, turned):
-            event = self._stall()
-        act = {DRIVE: self._drive, BACK: self._back, TURN: self._turn, PEEL: self._peel,
-               WRAP: self._wrap}[self._state]
-        linear, angular = act(max(ahead, 0.0))
-        return self._say(linear, self._sign * angular, self._state, event)
+            self._event = self._stall()
+        linear, angular = self._act(max(ahead, 0.0))
+        return self._say(linear, self._sign * angular, self._state, self._event)
+
+    def _act(self, ahead):
+        """Return the mirrored command of the state it is in, having driven ``ahead`` metres."""
+        return {DRIVE: self._drive, BACK: self._back, TURN: self._turn, PEEL: self._peel,
+                WRAP: self._wrap}[self._state](ahead)
 
     def _say(self, linear, angular, state, event='', reason='', code=''):
         side = {0: '', 1: 'right', -1: 'left'}[self._mirror]
@@ -197,6 +201,7 @@ class WallBumpOut:
 
     def _bump(self):
         """Note the touch and go back; the first one tells on which side the surface is."""
+        self._before = self._state, self._mirror, self.surface.state()
         if not self._mirror:
             left, right = self._bumper.pressed
             self._mirror = int(self._rng.choice((-1, 1))) if left == right else 1 - 2 * left
@@ -218,6 +223,8 @@ class WallBumpOut:
         s, path = self.settings, self._path
         if self._bumper.any:
             self._released = False
+        elif not self._released and path.back_m < _BACK_YET_M and path.speed > _ROLLING_MPS:
+            return self._push_through()
         elif not self._released:
             self._released, self._released_m = True, path.back_m
             self._wanted_m = s.back_off_m * self._vary()
@@ -234,6 +241,14 @@ class WallBumpOut:
         turn = min(path.speed, 0.0) * self._sign * path.curvature
         turn += _HEADING_GAIN * (self._sign * path.heading - self._heading)
         return -s.back_speed, max(-s.turn_speed, min(s.turn_speed, turn))
+
+    def _push_through(self):
+        """Go on: what lets go of the bumper while the robot still rolls ahead is a skirt."""
+        self._state, self._mirror, surface = self._before
+        self.surface.restore(surface)
+        self._path.go_on()
+        self._event = 'soft'
+        return self._act(0.0)
 
     # -- along the surface ------------------------------------------------------------------
 

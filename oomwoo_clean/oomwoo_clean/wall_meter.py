@@ -94,12 +94,28 @@ def reached(layout, parts, radius, start, middles, cell_m=0.02):
     return found & (labels[tuple(at)] > 0)
 
 
+def soft_lines(layout, robot):
+    """Return (M, 2) points every ``SPACING_M`` along soft things as high as the robot's body."""
+    body, lines = robot.body, []
+    for soft in layout.soft:
+        if soft.z[0] >= body.height or soft.z[1] <= body.ground_clearance:
+            continue
+        points = np.asarray(soft.points, dtype=float)
+        ends = np.roll(points, -1, axis=0) if soft.closed else points[1:]
+        for a, b in zip(points, ends):
+            count = max(1, round(float(np.hypot(*(b - a))) / SPACING_M))
+            lines.append(a + ((np.arange(count) + 0.5) / count)[:, None] * (b - a))
+    return np.concatenate(lines) if lines else np.empty((0, 2))
+
+
 class WallMeter:
     """Ticks off points of an :class:`Outline` as the true body passes them."""
 
-    def __init__(self, outline, robot):
-        """Begin with nothing passed."""
+    def __init__(self, outline, robot, soft=None):
+        """Begin with nothing passed; ``soft`` (M, 2) are points on soft things, if there are."""
         self.outline = outline
+        self.soft = np.empty((0, 2)) if soft is None else soft
+        self.pushed = np.zeros(len(self.soft), dtype=bool)
         self.passed = np.zeros(len(outline.points), dtype=bool)
         self.touched = np.zeros(len(outline.points), dtype=bool)
         self._tree = cKDTree(outline.points)
@@ -108,17 +124,21 @@ class WallMeter:
     def look(self, xy, bumped):
         """Take in the body's true middle, and whether the bumper is pressed there."""
         self.passed[self._tree.query_ball_point(xy, self._radius + PASSED_M)] = True
+        if len(self.soft):
+            self.pushed |= np.hypot(*(self.soft - xy).T) < self._radius - PASSED_M
         if bumped:
             self.touched[self._tree.query_ball_point(xy, self._radius + _TOUCHED_M)] = True
 
     def shares(self):
-        """Return ``{name: share 0..1}`` of walls and furniture passed, and their lengths."""
+        """Return shares 0..1 of walls and furniture passed, of soft things gone through."""
         wall = self.outline.wall
         result = {}
         for name, which in (('wall', wall), ('furniture', ~wall)):
             result[f'{name}_m'] = float(which.sum() * SPACING_M)
             result[f'{name}_passed'] = (
                 float(self.passed[which].mean()) if which.any() else math.nan)
+        result['soft_m'] = len(self.soft) * SPACING_M
+        result['soft_pushed'] = float(self.pushed.mean()) if len(self.soft) else math.nan
         return result
 
 
