@@ -17,7 +17,10 @@ import numpy as np
 from oomwoo_clean.contour_follower import FollowerSettings
 from oomwoo_clean.contour_scenarios import Scenario, SCENARIOS
 from oomwoo_clean.contour_trial import run_trial, SETTLE_S, TOUCH_EVERY_M, Trial
+from oomwoo_clean.gap_scenarios import GAP_SCENARIOS
 from oomwoo_sim_support.layout import load_layout
+
+ALL_SCENARIOS = SCENARIOS | GAP_SCENARIOS
 
 # title, key, format, factor
 COLUMNS = (
@@ -81,18 +84,20 @@ def print_table(rows):
 
 
 def _asked(name):
-    scenario = SCENARIOS.get(name)
+    scenario = ALL_SCENARIOS.get(name)
     if scenario is None:
         return 'no contact'
     if scenario.low:
         return f'traced, at most a touch per {TOUCH_EVERY_M * 100:.0f} cm'
-    asked = ['no contact']
+    asked = [f'at most {scenario.touches} touches' if scenario.touches else 'no contact']
     if scenario.mean_error_m is not None:
         asked.append(f'mean <= {scenario.mean_error_m * 1000:g} mm')
     if scenario.weave_m is not None:
         asked.append(f'std <= {scenario.weave_m * 1000:g} mm')
     if scenario.never_inside:
         asked.append('stays out')
+    if scenario.reached:
+        asked.append('goes in')
     return ', '.join(asked)
 
 
@@ -105,7 +110,8 @@ def plan_trials(options):
         name = load_layout(options.layout).name
         scenarios = [LayoutScenario(name, f'layout {options.layout}', {}, path=options.layout)]
     else:
-        scenarios = [SCENARIOS[name] for name in options.scenario or SCENARIOS]
+        names = options.scenario or (GAP_SCENARIOS if options.gaps else SCENARIOS)
+        scenarios = [ALL_SCENARIOS[name] for name in names]
     base = Trial(None, options.seconds, 0, 0.0, start, options.side, options.beams, options.delay)
     return [replace(base, scenario=scenario, seed=options.seed + k, noise_m=noise)
             for scenario in scenarios for noise in options.noise for k in range(options.seeds)]
@@ -136,8 +142,9 @@ def parse(arguments=None):
     parser = argparse.ArgumentParser(
         prog='contour_harness', description=__doc__.split('\n\n')[0].strip())
     add = parser.add_argument
-    add('--scenario', action='append', choices=list(SCENARIOS), metavar='NAME',
-        help='only this shape, may be repeated: ' + ', '.join(SCENARIOS))
+    add('--scenario', action='append', choices=list(ALL_SCENARIOS), metavar='NAME',
+        help='only this shape, may be repeated: ' + ', '.join(ALL_SCENARIOS))
+    add('--gaps', action='store_true', help='gaps of all widths in place of the usual shapes')
     add('--layout', help='a layout file or name in place of the shapes')
     add('--seconds', type=float, default=40.0,
         help=f'measured after {SETTLE_S:g} s to settle (default: 40)')

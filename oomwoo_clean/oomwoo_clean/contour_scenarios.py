@@ -17,7 +17,8 @@ class Scenario:
     ``raw`` is the layout as in a layout file. ``mean_error_m`` bounds the mean standoff error and
     ``weave_m`` the standard deviation of the distance, None for no bound. ``low`` names the things
     that are under the scan plane and must be traced by touch. ``never_inside`` lists rectangles (x_min, y_min, x_max, y_max)
-    that the body centre must stay out of.
+    that the body centre must stay out of, ``reached`` points (x, y) that it
+    must come to. ``touches`` are allowed in a run.
     """
 
     name: str
@@ -27,6 +28,8 @@ class Scenario:
     weave_m: float = None
     low: tuple = ()
     never_inside: tuple = ()
+    reached: tuple = ()
+    touches: int = 0
 
     def layout(self):
         """Return the :class:`~oomwoo_sim_support.layout.Layout`."""

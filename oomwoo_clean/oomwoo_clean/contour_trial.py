@@ -132,12 +132,16 @@ def _seen_or_felt(layout, robot):
 def judge(scenario, result, track, outputs):
     """Return a list of what a run missed, in words; empty when it kept all its bounds."""
     failed = []
-    if result['contacts']:
+    if result['contacts'] > scenario.touches:
         failed.append(f'{result["contacts"]} contacts')
     x, y = track.truth[:, 0], track.truth[:, 1]
     for x_min, y_min, x_max, y_max in scenario.never_inside:
         if ((x > x_min) & (x < x_max) & (y > y_min) & (y < y_max)).any():
             failed.append(f'went into x {x_min:.2f} .. {x_max:.2f}, y below {y_max:.2f}')
+    for point in scenario.reached:
+        nearest_m = float(np.hypot(*(track.truth[:, :2] - point).T).min())
+        if nearest_m > SWEPT_MARGIN_M:
+            failed.append(f'came only within {nearest_m:.2f} m of ({point[0]:.2f}, {point[1]:.2f})')
     for key, bound in (('standoff_err_mean_m', scenario.mean_error_m),
                        ('weave_m', scenario.weave_m)):
         if bound is not None and not result[key] <= bound:
