@@ -22,10 +22,12 @@ def test_every_room_of_an_office_can_be_reached(width, depth, rooms):
 
 
 def test_questions_are_the_same_for_the_same_seed():
-    """All found; times differ, answers do not; the map's preparation is told apart."""
-    one, again = (speed_trials(4, ((7.0, 6.0),), questions=2) for _ in range(2))
+    """All found that can be; times differ, answers do not; the map's preparation is told apart."""
+    one, again = (speed_trials(4, ((7.0, 6.0, 2),), questions=4) for _ in range(2))
     assert [trial['pose'] for trial in one] == [trial['pose'] for trial in again]
-    assert [trial['outcome'] for trial in one] == ['right'] * 2
+    assert [trial['outcome'] for trial in one[:2] + one[4:6]] == ['right'] * 4
+    assert [trial['solvable'] for trial in one] == [True, True, True, False] * 2
+    assert not any(one[number]['accepted'] for number in (3, 7)), 'from where no map is'
     for trial in one:
         assert trial['kind'] == 'office 7 x 6 m' and trial['area_m2'] == 42.0
         assert 0 < trial['ms'] < 1000 and trial['prepare_ms'] > 0
