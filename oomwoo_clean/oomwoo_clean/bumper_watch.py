@@ -17,10 +17,15 @@ class _Half:
 
 @dataclass(frozen=True)
 class Held:
-    """A bumper that is pressed: ``side`` left, right or both, and since when."""
+    """
+    A bumper that is pressed: ``side`` left, right or both, and since when.
+
+    ``closed`` tells whether a switch says so right now, and not only a moment ago.
+    """
 
     side: str
     since_s: float
+    closed: bool
 
 
 class BumperWatch:
@@ -53,8 +58,8 @@ class BumperWatch:
         half = self._halves[side]
         begins = False
         if pressed and not half.pressed:
-            if half.since_s is None or now_s - half.released_s >= self.release_s:
-                begins = half.since_s is None or now_s - half.released_s >= self.release_s
+            begins = half.since_s is None or now_s - half.released_s >= self.release_s
+            if begins:
                 half.since_s = now_s if since_s is None else since_s
         elif not pressed and half.pressed:
             half.released_s = now_s
@@ -78,7 +83,8 @@ class BumperWatch:
         if not pressed:
             return None
         side = 'both' if len(pressed) == 2 else next(iter(pressed))
-        return Held(side, min(pressed.values()))
+        closed = any(half.pressed for half in self._halves.values())
+        return Held(side, min(pressed.values()), closed)
 
     def crowd(self, count, radius_m, within_s, now_s):
         """

@@ -34,6 +34,7 @@ _GAP_OUTWARD = 0.4            # metres of free way that leading outwards is wort
 _GAP_BLOCKED_S, _GAP_BLOCKED_RAD = 15.0, math.radians(12.0)
 _TOUCH_BACK_M, _TOUCH_SPEED, _TOUCH_TURN = 0.05, 0.08, 1.0
 _TOUCH_AWAY_RAD, _TOUCH_CURVE = math.radians(40.0), 0.45
+_TOUCH_WRAP_RAD, _TOUCH_STRAIGHT_S = math.radians(225.0), 8.0
 
 
 @dataclass
@@ -254,12 +255,18 @@ def _follow(senses, follower):
 
 
 def _feel_along(senses, side):
-    """Go along a surface by touch: curve to it, and after a bump back, turn, curve again."""
+    """
+    Go along a surface by touch: curve to it, and after a bump back, turn, curve again.
+
+    Where the curve has turned back without a touch there is no surface: straight on, then.
+    """
     sign = 1 if side == 'left' else -1
     while True:
-        if not (yield from hold(
-                senses, 60.0, _TOUCH_SPEED, sign * _TOUCH_CURVE,
-                lambda: bool(senses.pressed))):
-            return
+        touched = yield from hold(
+            senses, _TOUCH_WRAP_RAD / _TOUCH_CURVE, _TOUCH_SPEED, sign * _TOUCH_CURVE,
+            lambda: bool(senses.pressed))
+        if not touched and not (yield from hold(
+                senses, _TOUCH_STRAIGHT_S, _TOUCH_SPEED, 0.0, lambda: bool(senses.pressed))):
+            continue
         yield from hold(senses, _TOUCH_BACK_M / _TOUCH_SPEED, -_TOUCH_SPEED, 0.0)
         yield from hold(senses, _TOUCH_AWAY_RAD / _TOUCH_TURN, 0.0, -sign * _TOUCH_TURN)

@@ -33,9 +33,9 @@ from oomwoo_clean.reflex_settings import (
     WEDGED,
     WIGGLE,
 )
-from oomwoo_clean.scan_motion import changed_share, judge, STOOD
+from oomwoo_clean.scan_motion import changed_share, STOOD
 from oomwoo_clean.travel_watch import TravelWatch
-from oomwoo_localization.frames import compose, inverse
+from oomwoo_localization.frames import compose
 from oomwoo_localization.robot import load_robot
 from oomwoo_localization.settings import check_settings
 
@@ -45,6 +45,7 @@ _ECHO_S = 0.6                 # own commands reach the base within this, or some
 _SAME_PLACE_M, _SAME_PLACE_S = 0.4, 30.0
 _FREED_S = 0.5                # a bumper that has let go for this long has let go
 _FREED_SHARE = 0.5            # of the beams: the robot is not where it was stuck
+_MOVED_SHARE = 0.2            # the same, of a peel that leads there and back
 _LOOK_AGAIN_S = 1.0
 
 
@@ -77,15 +78,16 @@ class EscapeReflex:
         self._odom = None
         self._peels = deque(maxlen=16)        # (when, x, y)
         self._stepped_s = None
+        self._said = (WATCH, '', '')
         self._forget_trouble()
         self._watch()
 
     def time_went_back(self):
         """Forget what is newer than the clock; a robot that is stuck stays so."""
         stuck = (self.state, self._reason, self._evidence) if self.state == STUCK else None
-        touch = self.touch_cleaning
+        said = self._said
         self.reset()
-        self.touch_cleaning = touch
+        self._said = said
         if stuck is not None:
             self._stay(*stuck[1:])
 
@@ -148,7 +150,6 @@ class EscapeReflex:
             max(now_s - self._stepped_s, 0.0), _STEP_MOST_S)
         self._stepped_s = senses.now_s = now_s
         senses.pose = self._place_pose()
-        before = (self.state, self._reason, self._evidence)
         self._pocket, self._cancel = None, False
         held = self._bumpers.held(now_s)
         senses.pressed = set() if held is None else (
@@ -168,9 +169,10 @@ class EscapeReflex:
         command = tuple(float(speed) for speed in command) if active else STAND
         if active:
             senses.own.append(command)
+        said, self._said = self._said, (self.state, self._reason, self._evidence)
         return ReflexOutput(
             active, *command, self.state, self._reason, self._evidence, self._cancel,
-            self._pocket, (self.state, self._reason, self._evidence) != before)
+            self._pocket, self._said != said)
 
     def _decide(self, held, now_s, period_s):
         """Begin, go on with, or leave a reflex."""
@@ -182,13 +184,14 @@ class EscapeReflex:
             self._watch(OVERRIDDEN, 'somebody of higher rank drives, or a lock is closed')
             self._armed_s, self._drove_s = now_s, None
             return
-        if held is not None and self.state != PEEL and self._drives(held):
+        peeling = self.state == PEEL or self._reason == WEDGED
+        if held is not None and not peeling and self._drives(held):
             since_s = max(held.since_s, self._armed_s)
             # Now, if the next step would come too late.
-            if now_s + period_s >= since_s + s.hold_s:
+            if held.closed and now_s + period_s >= since_s + s.hold_s:
                 self._begin_peel(held, now_s)
                 return
-        if self.state not in (WIGGLE, SPIRAL) and self._no_progress():
+        if self.state in (WATCH, FOLLOW_OUT) and held is None and self._no_progress():
             self._begin_wiggle(now_s)
         elif self.state == WATCH:
             self._look_whether_confined(now_s)
@@ -223,7 +226,8 @@ class EscapeReflex:
             f'bumper held: {which} for {now_s - held.since_s:.2f} s; turns away, backs and peels',
             moves.peel(self._senses, self.settings, self.robot.body.radius, held.side, times),
             now_s)
-        self._before = (self._senses.scan, self._travel.pose) if self._senses.sees() else None
+        self._before = self._senses.scan if self._senses.sees() else None
+        self._travel.restart()
         ahead = compose(self._senses.pose, (self.robot.body.radius, 0.0, 0.0))
         self._record(ahead[:2], HELD_BUMPER)
 
@@ -249,12 +253,8 @@ class EscapeReflex:
         """Return whether the scan shows motion since the reflex began; None: cannot tell."""
         if self._before is None or not self._senses.sees():
             return None
-        scan, pose = self._before
-        share = changed_share(scan, self._senses.scan)
-        found = judge(scan, self._senses.scan, compose(inverse(pose), self._travel.pose))
-        if found.verdict == STOOD:
-            return False
-        return None if math.isnan(share) else True
+        share = changed_share(self._before, self._senses.scan)
+        return None if math.isnan(share) else share > _MOVED_SHARE
 
     # -- (b) confined ------------------------------------------------------------------------
 

@@ -16,8 +16,9 @@ TOLERANCE_M = 0.05            # of a range that is still the same: five times th
 _TELLS_M = 0.12               # a beam tells something if motion would have changed it by this
 _FEWEST_TELLING = 20          # beams
 _SAME_SHARE = 0.7             # of the telling beams, to call it the same view
-_NEIGHBOUR_M = 0.2            # neighbouring returns nearer than this are of one surface
-_FLATTEST = 0.25              # cosine of incidence: a beam along a wall jumps, it does not glide
+_APART = 4                    # beams to either side that give a surface's direction
+_SURFACE_M = 0.3              # as near as that to each other they are of one surface
+_ALONE_M = 0.2                # what is this much nearer than all around stands alone
 _TURN_SEARCH_RAD = math.radians(50.0)
 
 
@@ -80,23 +81,30 @@ def _ranges(scan):
 
 
 def _telling(scan, ranges, travel):
-    """Return which beams of a scan would have another range after ``travel``."""
+    """
+    Return which beams of a scan would have another range after ``travel``.
+
+    Those on surfaces that face the motion, on things that stand alone in its direction, and those
+    that would look at another range after the turn. A beam that grazes a wall is neither, however
+    far its neighbours are.
+    """
     angles = scan.angle_min + scan.angle_increment * np.arange(len(ranges))
     beam = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     points = beam * ranges[:, None]
-    along = np.roll(points, -1, axis=0) - np.roll(points, 1, axis=0)
+    one, other = np.roll(points, _APART, axis=0), np.roll(points, -_APART, axis=0)
+    along = other - one
     length = np.hypot(along[:, 0], along[:, 1])
+    motion = np.asarray(travel[:2], dtype=float)
+    near = np.where(np.isfinite(ranges), ranges, np.inf)
+    around = np.minimum(np.roll(near, _APART), np.roll(near, -_APART))
+    turned = np.roll(ranges, -round(travel[2] / scan.angle_increment))
     with np.errstate(invalid='ignore', divide='ignore'):
-        normal = np.stack([along[:, 1], -along[:, 0]], axis=1) / length[:, None]
-        # A lone leg, or the edge of something, has no plane: it faces the scanner.
-        plane = (length > 1e-3) & (length < _NEIGHBOUR_M + 0.1 * ranges)
-        normal = np.where(plane[:, None], normal, beam)
-        facing = np.maximum(np.abs((normal * beam).sum(axis=1)), _FLATTEST)
-        glide = np.abs(normal @ np.asarray(travel[:2], dtype=float)) / facing
-    shift = round(travel[2] / scan.angle_increment)
-    turned = np.abs(np.roll(ranges, -shift) - ranges)
-    with np.errstate(invalid='ignore'):
-        return np.isfinite(ranges) & ((glide > _TELLS_M) | (turned > _TELLS_M))
+        glide = np.abs(along[:, 1] * motion[0] - along[:, 0] * motion[1]) / length
+        plane = (length > 1e-3) & (length < _SURFACE_M + 0.1 * ranges)
+        alone = ranges < around - _ALONE_M
+        return np.isfinite(ranges) & (
+            plane & (glide > _TELLS_M) | alone & (np.abs(beam @ motion) > _TELLS_M)
+            | (np.abs(turned - ranges) > _TELLS_M))
 
 
 def _best_shift(old, new, telling, increment):
