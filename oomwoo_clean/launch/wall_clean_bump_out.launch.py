@@ -15,7 +15,8 @@ ARGUMENTS = (
     ('namespace', '', 'namespace of both nodes'),
     ('params_file', '', 'YAML with further parameters for both nodes'),
 )
-SEGMENT_GAP_M = 0.65          # the bump-out touches a wall every 40 cm, a bit less or more
+# The bump-out touches a wall every 40 cm, and rolls on for up to 6 cm with the bumper pressed.
+SEGMENT_GAP_M, THROUGH_M = 0.65, 0.12
 
 
 def _start(context):
@@ -32,7 +33,8 @@ def _start(context):
         nodes.append(Node(
             package='oomwoo_clean', executable='bump_map', name='bump_map',
             namespace=value['namespace'], output='screen', parameters=[{
-                'use_sim_time': use_sim_time, 'segment_gap_m': SEGMENT_GAP_M}, *more]))
+                'use_sim_time': use_sim_time, 'segment_gap_m': SEGMENT_GAP_M,
+                'through_m': THROUGH_M}, *more]))
     return nodes
 
 
