@@ -5,6 +5,7 @@ The only module beside the nodes and launch files that imports ROS.
 """
 from array import array
 from dataclasses import fields, replace
+import gc
 import math
 import signal
 import sys
@@ -314,12 +315,23 @@ def publishers_qos(publishers, depth):
 
 
 class FrameTree:
-    """Transforms by name, as plane poses or matrices; None, not an exception, without one."""
+    """
+    Transforms by name, as plane poses or matrices; None, not an exception, without one.
+
+    Nodes that :func:`run_nodes` runs in one process share what was heard: taking in tf is much of
+    what a small node does.
+    """
+
+    _heard = None             # (tf topic): buffer and listener, in a process of several nodes
 
     def __init__(self, node):
         """Listen to /tf and /tf_static for ``node``."""
-        self._buffer = Buffer(node=node)
-        self._listener = TransformListener(self._buffer, node, spin_thread=False)
+        heard = {} if FrameTree._heard is None else FrameTree._heard
+        topic = node.resolve_topic_name('/tf')
+        if topic not in heard:
+            buffer = Buffer(node=node)
+            heard[topic] = buffer, TransformListener(buffer, node, spin_thread=False)
+        self._buffer, self._listener = heard[topic]
         self.error = ''
 
     def matrix(self, target, source, stamp=None):
@@ -373,6 +385,7 @@ def run_nodes(factories, args=None):
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.append(True))
     nodes = []
+    FrameTree._heard = {} if len(factories) > 1 else None
     try:
         try:
             for factory in factories:
@@ -383,6 +396,9 @@ def run_nodes(factories, args=None):
         executor = EventsExecutor()
         for node in nodes:
             executor.add_node(node)
+        # What is there by now stays; the collector need not look through it again and again.
+        gc.collect()
+        gc.freeze()
         done = []
         while not ended and not done:
             executor.spin_once(timeout_sec=0.2)
@@ -391,6 +407,7 @@ def run_nodes(factories, args=None):
             node.stop()
         return getattr((done or nodes)[0], 'exit_status', 0)
     finally:
+        FrameTree._heard = None
         for node in nodes:
             node.destroy_node()
         rclpy.try_shutdown()

@@ -5,7 +5,7 @@ import sys
 
 from oomwoo_localization.compose_node import node_class
 from oomwoo_localization.localization_health_node import LocalizationHealthNode
-from oomwoo_localization.ros_support import run_nodes, SuiteNode
+from oomwoo_localization.ros_support import FrameTree, run_nodes, SuiteNode
 import pytest
 from rcl_interfaces.srv import GetParameters
 import rclpy
@@ -64,6 +64,23 @@ def test_a_refused_parameter_ends_it_and_is_named():
                       '--ros-args', '-p', 'lost_below:=-1.0')
     output, _ = process.communicate(timeout=60)
     assert process.returncode == 2 and 'lost_below' in output
+
+
+def test_they_share_what_was_heard_of_tf():
+    """One listener for the nodes of a process; none is left for the next."""
+    listeners = []
+
+    class Looking(SuiteNode):
+
+        def __init__(self):
+            super().__init__(f'looking_{len(listeners)}')
+            self.frames = FrameTree(self)
+            listeners.append(self.frames._listener)
+            self.done = True
+
+    run_nodes([Looking, Looking])
+    run_nodes([Looking])
+    assert listeners[0] is listeners[1] is not listeners[2]
 
 
 def test_the_first_that_is_done_ends_all_and_says_how():
