@@ -12,7 +12,7 @@ from nav_msgs.msg import OccupancyGrid
 from oomwoo_clean.edge_report import draw_picture, report_dict, write_report
 from oomwoo_clean.edge_run import EdgeRun, Inputs, RUNNING, RunSettings
 from oomwoo_clean.edge_store import JobStore, StoreError
-from oomwoo_clean.edge_sweep import EdgeSettings, EdgeSweep, map_hash
+from oomwoo_clean.edge_sweep import EdgeSettings, EdgeSweep, felt_points, map_hash
 from oomwoo_clean.job_run import CANCELLED, DONE, IDLE, PAUSED, WAITING
 from oomwoo_clean.manager_ros_support import EdgeMarkers, FollowerLine, NavigatorLine
 from oomwoo_localization.grids import GridError
@@ -22,6 +22,7 @@ from oomwoo_localization.ros_support import (
     grid_from_msg,
     LATCHED_QOS,
     OK,
+    ReflexWatch,
     run_node,
     SuiteNode,
     WARN,
@@ -86,11 +87,14 @@ class CleanManagerNode(SuiteNode):
         self._frames = FrameTree(self)
         self._navigator = NavigatorLine(self, self.settings.global_frame)
         self._follower = FollowerLine(self)
+        self._reflex, self._paused_for_reflex = ReflexWatch(self), False
         self._markers = EdgeMarkers(self, self.settings.global_frame)
         self._states = self.create_publisher(String, '~/state', LATCHED_QOS)
         self._progress = self.create_publisher(Float32, '~/progress', LATCHED_QOS)
         self._active = self.create_publisher(Bool, 'cleaning_active', LATCHED_QOS)
+        self._touched = None          # (N, 2) map points that the bumper found solid
         self.create_subscription(OccupancyGrid, 'map', self._on_map, LATCHED_QOS)
+        self.create_subscription(OccupancyGrid, 'bump_map', self._on_bump_map, LATCHED_QOS)
         for name in ('start', 'pause', 'resume', 'cancel'):
             self.create_service(
                 Trigger, f'~/{name}',
@@ -124,6 +128,14 @@ class CleanManagerNode(SuiteNode):
                 'topic map: another map while the job runs; it begins anew on that')
             self._wanted = True
         self._grid, self._run = grid, None
+
+    def _on_bump_map(self, msg):
+        try:
+            self._touched = felt_points(grid_from_msg(msg))
+        except GridError as error:
+            self.get_logger().warning(
+                f'topic {self.resolve_topic_name("bump_map")}: {error}; edges found by touch are '
+                'not counted', throttle_duration_sec=10.0)
 
     def _refuse_map(self, why):
         self._trouble = f'topic {self.resolve_topic_name("map")}: {why}'
@@ -168,6 +180,8 @@ class CleanManagerNode(SuiteNode):
     def _on_command(self, name, response):
         response.success, response.message = self._command(name)
         self.get_logger().info(f'{name}: {response.message}')
+        if name == 'pause':
+            self._paused_for_reflex = False     # a person has said so: it does not go on by itself
         return response
 
     def _command(self, name):
@@ -254,12 +268,15 @@ class CleanManagerNode(SuiteNode):
                 self.get_logger().info(self._frames.error, throttle_duration_sec=10.0)
             return
         run = self._run
+        self._stand_for_reflex(run)
         if self._wanted and run.phase == IDLE:
             run.start()
         self._wanted = False
         orders = run.step(Inputs(
             self.now_s(), pose, odom, self._follower.state, not self._follower.stands,
-            self._follower.take_bump(), self._navigator.report, self._missing()))
+            self._follower.take_bump(), self._navigator.report, self._touched,
+            self._missing()))
+        self._follower.tell_touched(run.sweep.touched, self.settings.global_frame)
         self._carry_out(orders)
         self._keep(orders, pose)
         for event in orders.events:
@@ -267,6 +284,15 @@ class CleanManagerNode(SuiteNode):
         self._announce()
         if run.ended and not self._finished and self._all_stand():
             self._finish()
+
+    def _stand_for_reflex(self, run):
+        """Pause a running job while an escape reflex drives, and go on with it after."""
+        if self._reflex.active:
+            if run.running:
+                self._paused_for_reflex = run.pause()[0]
+        elif self._reflex.over() and self._paused_for_reflex:
+            self._paused_for_reflex = False
+            run.resume()
 
     def _poses(self):
         """Return the robot's poses in map and odometry frame, None for what is missing or old."""

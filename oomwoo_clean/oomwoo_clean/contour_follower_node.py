@@ -6,7 +6,7 @@ The algorithm is :mod:`oomwoo_clean.contour_follower`; this is its adapter.
 from dataclasses import dataclass
 import sys
 
-from geometry_msgs.msg import Point, Twist
+from geometry_msgs.msg import Point, PoseArray, Twist
 from nav_msgs.msg import Odometry
 import numpy as np
 from oomwoo_clean.contour_follower import (
@@ -21,11 +21,13 @@ from oomwoo_clean.contour_follower import (
     TOUCH,
 )
 from oomwoo_clean.front_guard import polar_point
+from oomwoo_localization.frames import transform_points
 from oomwoo_localization.ros_support import (
     FrameTree,
     LATCHED_QOS,
     OK,
     pose_from_msg,
+    ReflexWatch,
     run_node,
     scan_from_msg,
     seconds,
@@ -81,9 +83,10 @@ class ContourFollowerNode(SuiteNode):
         self._heard_s = self.now_s()        # when a new scan came last, or it was enabled
         self._pressed = {'left': False, 'right': False}
         self._felt = set()                  # halves pressed since the last step
-        self._bumper_s = {half: None for half in self._pressed}     # last word of each, if regular
+        self._bumper_s = dict.fromkeys(self._pressed)     # last word of each, if regular
         self._odometry = None               # newest message
         self._state = None
+        self._reflex = ReflexWatch(self)
         self._command = self.create_publisher(Twist, 'cmd_vel', 10)
         self._states = self.create_publisher(String, '~/state', LATCHED_QOS)
         self._said_s = self._alive_s = self.now_s()
@@ -96,6 +99,8 @@ class ContourFollowerNode(SuiteNode):
             self.create_subscription(
                 Bool, f'bumper/{half}', lambda msg, half=half: self._on_bumper(half, msg.data), 10)
         self.create_subscription(Odometry, 'odom', self._on_odom, 1)
+        self._touched = None                # newest message of what is known by touch already
+        self.create_subscription(PoseArray, '~/touched', self._on_touched, LATCHED_QOS)
         self.create_subscription(Empty, '~/keep_alive', lambda _: self._keep_alive(), 1)
         self.create_service(SetBool, '~/enable', self._on_enable)
         self.create_timer(_WATCH_PERIOD_S, self._watch)
@@ -114,6 +119,8 @@ class ContourFollowerNode(SuiteNode):
 
     def _enable(self, on):
         was, bumped = self._follower.enabled, self._follower.bumped
+        if on and not was:
+            self._recall()
         self._follower.enable(on)
         if on and (bumped or not was):
             self._heard_s = self._alive_s = self.now_s()
@@ -142,7 +149,7 @@ class ContourFollowerNode(SuiteNode):
         self._frames.clear()
         self._mounts.clear()
         self._odometry = None
-        self._bumper_s = {half: None for half in self._pressed}
+        self._bumper_s = dict.fromkeys(self._pressed)
         self._stamp_s = None
         self._heard_s = self._alive_s = self._said_s = self.now_s()
         self.get_logger().warning('the clock jumped back: forgot what was seen before')
@@ -163,6 +170,24 @@ class ContourFollowerNode(SuiteNode):
             return None
         return np.array([x, y, yaw])
 
+    def _on_touched(self, msg):
+        self._touched = msg
+
+    def _recall(self):
+        """Let the follower know, in odometry, what earlier touches have found."""
+        msg, odometry = self._touched, self._odometry
+        if msg is None or odometry is None:
+            return
+        points = np.array([(pose.position.x, pose.position.y) for pose in msg.poses])
+        points = points.reshape(-1, 2)
+        pose = self._frames.pose(odometry.header.frame_id, msg.header.frame_id)
+        if pose is None or not np.isfinite(points).all():
+            self.get_logger().warning(
+                f'topic {self.resolve_topic_name("~/touched")} is not usable: '
+                f'{self._frames.error if pose is None else "a point is not finite"}')
+            return
+        self._follower.know(transform_points(pose, points))
+
     def _on_bumper(self, half, pressed):
         if pressed == self._pressed[half] or self._bumper_s[half] is not None:
             self._bumper_s[half] = self.now_s()         # one that repeats itself should go on so
@@ -179,6 +204,14 @@ class ContourFollowerNode(SuiteNode):
         if self._stamp_s is not None and stamp_s <= self._stamp_s:
             return                      # repeated, or overtaken by a newer one
         self._heard_s = self.now_s()
+        if self._reflex.active:
+            self.set_status(
+                WARN, 'standing: an escape reflex drives or holds the robot', self._state,
+                'REFLEX')
+            return
+        if self._reflex.over():
+            self._follower.forget()     # it is somewhere else now
+            self._felt.clear()
         age_s = self.now_s() - stamp_s
         if abs(age_s) > self.settings.stale_s:
             when = (f'{age_s:.2f} s old' if age_s > 0.0

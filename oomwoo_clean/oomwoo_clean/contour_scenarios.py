@@ -16,8 +16,9 @@ class Scenario:
 
     ``raw`` is the layout as in a layout file. ``mean_error_m`` bounds the mean standoff error and
     ``weave_m`` the standard deviation of the distance, None for no bound. ``low`` names the things
-    that are under the scan plane and must be traced by touch. ``never_inside`` lists rectangles (x_min, y_min, x_max, y_max)
-    that the body centre must stay out of, ``reached`` points (x, y) that it
+    that are under the scan plane and must be traced by touch, for which it gets ``least_s``
+    seconds at least. ``never_inside`` lists rectangles (x_min, y_min, x_max, y_max) that the body
+    centre must stay out of, ``reached`` points (x, y) that it
     must come to. ``touches`` are allowed in a run.
     """
 
@@ -27,6 +28,7 @@ class Scenario:
     mean_error_m: float = None
     weave_m: float = None
     low: tuple = ()
+    least_s: float = 0.0
     never_inside: tuple = ()
     reached: tuple = ()
     touches: int = 0
@@ -182,23 +184,23 @@ def _low_things():
         return {'name': name, 'center': center, 'size': size, 'z': [0.0, 0.06], **more}
 
     yield Scenario('lip', 'a lip 6 cm high that stands out of the wall', _room(
-        2.4, 1.5, boxes=[low('lip', [1.3, 0.2], [0.1, 0.4])]), low=('lip',))
+        2.4, 1.5, boxes=[low('lip', [1.3, 0.2], [0.1, 0.4])]), low=('lip',), least_s=40.0)
     yield Scenario('low_box', 'a box 6 cm high in the middle of a room', _room(
         5.0, 5.0, [1.3, 2.55, 0.0], boxes=[low('low_box', [2.5, 2.5], [0.6, 0.4])]),
-        low=('low_box',))
+        low=('low_box',), least_s=90.0)
     yield Scenario('low_round', 'a round thing 6 cm high in the middle of a room', _room(
         5.0, 5.0, [1.3, 2.56, 0.0], cylinders=[
             {'name': 'low_round', 'center': [2.5, 2.5], 'radius': 0.25, 'z': [0.0, 0.06]}]),
-        low=('low_round',))
+        low=('low_round',), least_s=90.0)
     yield Scenario('low_corner', 'a lip 6 cm high across a corner', _room(
         2.2, 1.8, boxes=[low('low_corner', [2.0, 0.2], [0.1, 0.8], yaw=45.0)]),
-        low=('low_corner',))
+        low=('low_corner',), least_s=50.0)
     yield Scenario('low_by_leg', 'a box 6 cm high beside a table leg', _room(
         2.6, 2.0, boxes=[low('low_by_leg', [1.35, 0.25], [0.3, 0.5])],
-        cylinders=[_leg(0.04, (1.35, 0.56))]), low=('low_by_leg',))
+        cylinders=[_leg(0.04, (1.35, 0.56))]), low=('low_by_leg',), least_s=60.0)
     yield Scenario('low_wall', 'a board 6 cm high and 1.6 m long in the middle of a room', _room(
         5.0, 5.0, [2.6, 3.6, -90.0], boxes=[low('low_wall', [2.5, 2.5], [1.6, 0.05])]),
-        low=('low_wall',))
+        low=('low_wall',), least_s=90.0)
 
 
 SCENARIOS = {scenario.name: scenario for scenario in _build()}

@@ -92,11 +92,11 @@ class FollowerOutput:
     What the follower wants and sees.
 
     ``linear`` m/s and ``angular`` rad/s are the command; ``state`` one of IDLE ALIGN FOLLOW ARC
-    TOUCH LOST HALT. ``distance_m`` and ``bearing_rad`` (base_footprint, left positive) lead from the
-    body centre to the followed surface, NaN while there is none. ``bumped`` stays true from a bump
-    until the follower is enabled again, ``backing_off`` while it moves back. ``blocked`` tells
-    that the front guard handed over to what is in the way; ``reason`` says why the robot stands or
-    what it looks for, for a human.
+    TOUCH LOST HALT. ``distance_m`` and ``bearing_rad`` (base_footprint, left positive) lead from
+    the body centre to the followed surface, NaN while there is none. ``bumped`` stays true from a
+    bump until the follower is enabled again, ``backing_off`` while it moves back. ``blocked``
+    tells that the front guard handed over to what is in the way; ``reason`` says why the robot
+    stands or what it looks for, for a human.
     """
 
     linear: float

@@ -1,12 +1,12 @@
 """
-Trace by touch what the LiDAR does not see: contacts in odometry become an outline, and that a scan.
+Trace by touch what the LiDAR does not see: contacts become an outline, and that a scan.
 
 A bump on something unseen leaves a contact: the body centre, the heading and the half of the
 bumper that fired. Contacts in a row tell where the surface is, since a line that touches the body
 in two places lies along the way between them. What they outline, and a little more of it ahead, is
-drawn into the scan. So the follower keeps its standoff from it as from anything seen, wraps the end
-of what is known as it would wrap the end of a wall, and thereby curves in and touches again where
-the surface goes on.
+drawn into the scan. So the follower keeps its standoff from it as from anything seen, wraps the
+end of what is known as it would wrap the end of a wall, and thereby curves in and touches again
+where the surface goes on.
 
 Everything here works in the *follow frame* (the followed side on the right, see
 :mod:`~oomwoo_clean.contour_estimator`) and in odometry mirrored likewise; metres and radians.
@@ -29,7 +29,7 @@ _SMOOTH_RAD = math.radians(40.0)    # ... and bends smoothly when three do
 _FIRST_RAD = math.radians(30.0)     # taken as the bearing of a lone contact of one half
 _APART_M, _JOINED_M = 0.05, 0.50    # centres of contacts that tell a direction
 _PIECE_M = 0.02
-_TRACED_M = 0.30              # about its own contacts, what earlier ones have left counts for nothing
+_TRACED_M = 0.30              # about its own contacts, earlier ones count for nothing
 _BEHIND_M = 0.10              # the surface goes on this far before the first contact
 _SWEPT_M = 0.015              # the body may have come this far into what it was drawn as
 _FRESH_M = 0.04               # ... except about the last contact, which outweighs the way there
@@ -46,8 +46,8 @@ class Contact:
     One touch: body centre (2,) and ``heading``, and from where to where the contact may be.
 
     ``low`` and ``high`` bound the direction (absolute, radians) from the centre to the contact,
-    ``normal`` is the direction that it is taken to have, ``at_m`` the way driven. ``sure`` tells that a second contact
-    confirms it, ``corner`` that it is where the surface turns away.
+    ``normal`` is the direction that it is taken to have, ``at_m`` the way driven. ``sure`` tells
+    that a second contact confirms it, ``corner`` that it is where the surface turns away.
     """
 
     centre: np.ndarray
@@ -93,7 +93,7 @@ class TouchTrace:
         self._in_vain = 0             # bumps since the robot last got ahead
 
     def moved(self, odom):
-        """Take the odometry pose (x, y, yaw), None without any; what is passed over or far goes."""
+        """Take the odometry pose (x, y, yaw) or None; forget what is far or was passed over."""
         if odom is None:
             self.pose = None
             return
@@ -120,7 +120,7 @@ class TouchTrace:
             self._pieces = self._unswept(self._pieces, pose[None, :2])
 
     def know(self, points):
-        """Take over points (N, 2) in odometry that earlier touches have left, instead of others."""
+        """Take over points (N, 2) in odometry that earlier touches have left; others go."""
         mirror = [1.0, -1.0 if self.settings.side == LEFT else 1.0]
         self._known = np.asarray(points, dtype=float).reshape(-1, 2) * mirror
         self._outline()
@@ -288,8 +288,8 @@ def _past_a_corner(before, chord, radius_m):
     """
     Return the direction to a contact past an outside corner, and whether that is the corner.
 
-    The surface goes on straight until it meets the body; where it does not, the nearest to where it
-    was touched is likeliest.
+    The surface goes on straight until it meets the body; where it does not, the nearest to where
+    it was touched is likeliest.
     """
     normal, along = _direction(before.normal), _direction(before.normal + math.pi / 2)
     beside, ahead = radius_m - chord @ normal, chord @ along       # the line, seen from the body

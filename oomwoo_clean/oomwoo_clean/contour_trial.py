@@ -87,11 +87,12 @@ def run_trial(trial):
     robot = load_robot()
     layout = trial.scenario.layout()
     settings = SimSettings(range_noise_std=trial.noise_m, beams=trial.beams)
+    seconds = max(trial.seconds, trial.scenario.least_s)
     follower = ContourFollower(FollowerSettings(side=trial.side), robot)
     follower.enable()
     meter = Meter(follower, trial.delay)
     track = Rehearsal(layout, robot, settings, trial.seed, trial.start).run(
-        meter, SETTLE_S + trial.seconds)
+        meter, SETTLE_S + seconds)
     states = np.array([out.state for out in meter.outputs])
     settled = track.time_s - track.time_s[0] >= SETTLE_S
     gap = solid_distance(_seen_or_felt(layout, robot), track.truth[:, :2])
@@ -112,7 +113,7 @@ def run_trial(trial):
         'lost_frames': int(np.isin(states[settled], (ARC, LOST)).sum()),
         'driven_m': float(driven[-1]),
         'step_ms': float(np.median(meter.step_s)) * 1e3,
-        'sim_s': float(SETTLE_S + trial.seconds), 'wall_s': track.wall_s}
+        'sim_s': float(SETTLE_S + seconds), 'wall_s': track.wall_s}
     if trial.scenario.low:
         result['failed'] = _judge_touch(
             layout, robot, follower.settings.standoff_m, trial.scenario, result, track,

@@ -1,9 +1,10 @@
 """
 How much of the true edge of a world was cleaned: for harnesses, which know what is true.
 
-The edge is the outline of everything that the body can touch or the LiDAR sees, what lies under the
-scan plane included. Reachable is what a disc of the body's size gets to touch on floor connected
-with the start; swept is what the body passed no farther away than the standoff and a margin.
+The edge is the outline of everything that the body can touch or the LiDAR sees, what lies under
+the scan plane included. Reachable is what a disc of the body's size gets to touch on floor
+connected with the start; swept is what the body passed no farther away than the standoff and a
+margin.
 """
 from dataclasses import dataclass
 import math
@@ -55,6 +56,19 @@ class TrueEdge:
     def swept_pct(self, track, reach_m):
         """Return the swept share, percent; 100 of nothing."""
         return 100.0 * float(self.swept(track, reach_m).mean()) if len(self.points) else 100.0
+
+
+def low_outline_m(layout, robot):
+    """Return the metres of outline that the body can meet and the LiDAR does not see."""
+    parts = touchable(layout, robot)
+    elements = _outlines(parts)[2]
+    return SPACING_M * int(np.isin(elements, low_elements(layout, robot)).sum())
+
+
+def low_elements(layout, robot):
+    """Return the names of the layout's elements that are under the scan plane."""
+    return sorted({part.element for part in touchable(layout, robot)
+                   if not part.crosses(robot.lidar.z, robot.lidar.z)})
 
 
 def reachable_edge(layout, robot, start=None):

@@ -2,7 +2,7 @@
 from action_msgs.msg import GoalStatus
 from action_msgs.srv import CancelGoal
 from builtin_interfaces.msg import Duration
-from geometry_msgs.msg import Point, PoseStamped
+from geometry_msgs.msg import Point, Pose, PoseArray, PoseStamped
 from nav2_msgs.action import NavigateToPose
 from oomwoo_clean.job_run import NavReport
 from oomwoo_localization.ros_support import LATCHED_QOS, pose_to_msg
@@ -116,6 +116,8 @@ class FollowerLine:
         self._node = node
         self._enable = node.create_client(SetBool, f'{name}/enable')
         self._keep_alive = node.create_publisher(Empty, f'{name}/keep_alive', 1)
+        self._touched = node.create_publisher(PoseArray, f'{name}/touched', LATCHED_QOS)
+        self._told = None
         node.create_subscription(String, f'{name}/state', self._on_state, LATCHED_QOS)
         node.create_subscription(String, f'{name}/event', self._on_event, 10)
         self._asked = None            # (wanted, when, future) of the call that is under way
@@ -124,6 +126,17 @@ class FollowerLine:
         self._bumped = False
         self.state = ''
         self.enabled = None           # as acknowledged; None: not known
+
+    def tell_touched(self, points, frame_id):
+        """Tell the follower what (N, 2) touch has found and it does not see."""
+        if self._told is points:
+            return
+        self._told = points
+        msg = PoseArray()
+        msg.header.frame_id = frame_id
+        msg.header.stamp = self._node.get_clock().now().to_msg()
+        msg.poses = [Pose(position=Point(x=x, y=y)) for x, y in points.tolist()]
+        self._touched.publish(msg)
 
     def heard_within(self, now_s, seconds):
         """Tell whether the follower has given a sign of life lately."""
