@@ -15,6 +15,8 @@ import shutil
 import sys
 import time
 
+from oomwoo_gazebo.scan_watch import has_card, software_rendering, unrendered
+
 PATIENCE_S = 15.0
 _LOOK_S = 0.5
 _REST_S = 2.0                   # between two looks while all is well
@@ -57,19 +59,7 @@ def diagnose(facts):
             'nobody publishes it: the bridge does not know the topic, the robot is not in the '
             'world, or it is under a namespace')
     elif 'gazebo' in facts.running:
-        if not (facts.render_device or facts.software_gl):
-            found.append(
-                'the LiDAR is not rendered: there is no render device and no software OpenGL; '
-                'start through docker/entrypoint.sh, or set LIBGL_ALWAYS_SOFTWARE=1 and '
-                'EGL_PLATFORM=surfaceless')
-        elif facts.software_gl:
-            found.append(
-                'the LiDAR is not rendered, or too slowly: software OpenGL takes a quarter of a '
-                'core; see whether Gazebo complained about EGL or ogre2 above')
-        else:
-            found.append(
-                'the LiDAR is not rendered: the graphics card may be too old for ogre2 (OpenGL '
-                '3.3); OOMWOO_GL=software does without it')
+        found.append(unrendered(facts.software_gl, facts.render_device))
     if facts.shared_memory_mb < _SHARED_MEMORY_MB:
         found.append(
             f'/dev/shm has {facts.shared_memory_mb} MB, and DDS wants {_SHARED_MEMORY_MB}: docker '
@@ -124,12 +114,9 @@ class Watch:
 
     def facts(self):
         """Return the :class:`Facts` of now."""
-        device = os.environ.get('OOMWOO_DEV') or '/dev'
         return Facts(
             running(), self.clock_s, self._node.count_publishers(self.topic),
-            bool(glob.glob(f'{device}/dri/renderD*') or glob.glob(f'{device}/nvidia[0-9]*')
-                 or glob.glob(f'{device}/dxg')),
-            os.environ.get('LIBGL_ALWAYS_SOFTWARE') == '1',
+            has_card(os.environ.get('OOMWOO_DEV') or '/dev'), software_rendering(),
             shutil.disk_usage('/dev/shm').total // 2**20 if os.path.isdir('/dev/shm') else 0)
 
     def explain(self, silent_s):

@@ -23,7 +23,7 @@ GAZEBO = {'gazebo', 'bridge'}
     (Facts({'embedded'}), 'embedded simulator is still starting'),
     (Facts(GAZEBO, (5.0, 5.0), 1), 'paused'),
     (Facts(GAZEBO, (5.0, 9.0), 0), 'nobody publishes it'),
-    (Facts(GAZEBO, (5.0, 9.0), 1), 'no render device and no software OpenGL'),
+    (Facts(GAZEBO, (5.0, 9.0), 1), 'there is no graphics card'),
     (Facts(GAZEBO, (5.0, 9.0), 1, software_gl=True), 'complained about EGL'),
     (Facts(GAZEBO, (5.0, 9.0), 1, render_device=True), 'OOMWOO_GL=software'),
     (Facts({'embedded'}, (5.0, 9.0), 1), 'too slow for this machine'),

@@ -15,7 +15,7 @@ from launch.event_handlers import OnProcessExit
 from launch.logging import launch_config
 from launch_ros.actions import Node
 from oomwoo_gazebo.gazebo_files import bridge_config, GazeboWorld, service_bridges
-from oomwoo_gazebo.scan_watch_node import has_card
+from oomwoo_gazebo.scan_watch import has_card
 from oomwoo_localization.robot import load_robot
 from oomwoo_sim_support.launch_choices import (
     choose,

@@ -5,11 +5,16 @@ Everything in the suite waits for a scan, and Gazebo's depends on a renderer tha
 The reasons are in :mod:`oomwoo_gazebo.scan_watch`.
 """
 from dataclasses import dataclass
-import glob
-import os
 import sys
 
-from oomwoo_gazebo.scan_watch import CLOCK, diagnosis, JOINTS, SCAN
+from oomwoo_gazebo.scan_watch import (
+    CLOCK,
+    diagnosis,
+    has_card,
+    JOINTS,
+    SCAN,
+    software_rendering,
+)
 from oomwoo_localization.ros_support import ERROR, OK, run_node, SENSOR_QOS, SuiteNode, WARN
 from oomwoo_localization.settings import setting
 from rclpy.clock import Clock, ClockType
@@ -17,7 +22,6 @@ from rosgraph_msgs.msg import Clock as ClockMsg
 from sensor_msgs.msg import JointState, LaserScan
 
 _PERIOD_S = 1.0
-CARDS = '/dev/dri/renderD*', '/dev/nvidia[0-9]*'
 
 
 @dataclass(frozen=True)
@@ -62,16 +66,6 @@ class ScanWatchNode(SuiteNode):
             self.set_status(ERROR, f'no scan on {topic}: {why}', 'SILENT', reason)
         elif not first:
             self.set_status(OK, 'scans come in', 'RUNNING')
-
-
-def software_rendering():
-    """Tell whether Mesa is asked to render in software."""
-    return os.environ.get('LIBGL_ALWAYS_SOFTWARE', '').lower() in ('1', 'true')
-
-
-def has_card():
-    """Tell whether there is anything that renders."""
-    return any(glob.glob(pattern) for pattern in CARDS)
 
 
 def main(args=None):

@@ -2,7 +2,7 @@
 from pathlib import Path
 from xml.etree import ElementTree
 
-from oomwoo_gazebo.scan_watch_node import has_card
+from oomwoo_gazebo.scan_watch import has_card
 from oomwoo_localization.robot import load_robot
 from oomwoo_sim_support import launch_choices
 import pytest
