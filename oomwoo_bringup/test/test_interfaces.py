@@ -34,6 +34,7 @@ NODES = {
     'dock_detector': ('oomwoo_clean.dock_detector_node',),
     'dock_drive': ('oomwoo_clean.dock_drive_node',),
     'clean_manager': ('oomwoo_clean.clean_manager_node', 'autostart:=false'),
+    'coverage_planner': ('oomwoo_clean.coverage_planner_node', 'autostart:=false'),
     'escape_reflex': ('oomwoo_clean.escape_reflex_node',),
     'velocity_mux': (
         'oomwoo_clean.velocity_mux_node', '-r cmd_vel_out:=cmd_vel_mux',
