@@ -1,12 +1,13 @@
 """The bump-out against the simulator's physics, and against bumpers and odometry gone wrong."""
 import math
+from pathlib import Path
 
 import numpy as np
 from oomwoo_clean.bump_out_settings import BumpOutSettings
 from oomwoo_clean.bump_out_trial import run_trial, Trial
 from oomwoo_clean.wall_bump_out import BACK, DRIVE, HALT, IDLE, PEEL, TURN, WallBumpOut
 from oomwoo_localization.frames import compose
-from oomwoo_localization.settings import SettingError
+from oomwoo_localization.settings import SettingError, settings_table
 from oomwoo_sim_support.layout import layout_from_dict
 import pytest
 
@@ -165,3 +166,9 @@ def test_refuses_what_cannot_be():
         BumpOutSettings(glide_least_m=0.5, glide_most_m=0.2)
     with pytest.raises(SettingError, match='cruise_speed'):
         WallBumpOut(BumpOutSettings(cruise_speed=1.0))
+
+
+def test_the_table_of_parameters_is_up_to_date():
+    """Written by settings_table; write it again after a change of the settings."""
+    page = Path(__file__).parents[2] / 'docs' / 'touch.md'
+    assert settings_table(BumpOutSettings) in page.read_text(encoding='utf-8')
