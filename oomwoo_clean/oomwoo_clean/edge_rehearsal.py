@@ -51,12 +51,12 @@ class PoseSource:
 class JobController:
     """The job as a rehearsal controller: ``controller(observation)`` returns (linear, angular)."""
 
-    def __init__(self, run, navigator, follower, localizer):
-        """Wire an EdgeRun to a navigator, a follower and a source of poses."""
+    def __init__(self, run, navigator, follower, localizer, bump_map=None):
+        """Wire an EdgeRun to a navigator, a follower, a source of poses and a BumpMap."""
         self.run, self.navigator = run, navigator
         self.follower, self.localizer = follower, localizer
         self.events = []
-        self._bump_map, self._version = BumpMap(), None
+        self._bump_map, self._version = bump_map or BumpMap(), None
         self._touched = None
         self._nav = NavReport()
         self._goal_id = 0
@@ -139,19 +139,21 @@ class JobResult:
 
 def rehearse_job(
         layout, grid, start=None, seed=0, sim_settings=None, mean_error_m=0.0, edge=None, job=None,
-        follower=None, limit_s=3600.0, watch=None):
+        follower=None, limit_s=3600.0, watch=None, bump_map=None):
     """
     Clean every edge of a layout offline; returns a :class:`JobResult`.
 
     ``start`` (x, y, yaw); ``mean_error_m`` of the localizer; ``edge``, ``job``, ``follower`` are
     EdgeSettings, RunSettings, FollowerSettings; ``watch(run, sim)`` is called after each scan.
+    ``bump_map`` is a BumpMap of earlier touches, to be gone on with.
     """
     began = time.perf_counter()
     rehearsal = Rehearsal(layout, sim_settings=sim_settings, seed=seed, start=start)
     localizer = PoseSource(rehearsal.sim, mean_error_m, seed)
     run = EdgeRun(EdgeSweep(grid, localizer.pose(), edge or EdgeSettings()), job or RunSettings())
     controller = JobController(
-        run, Navigator(grid), ContourFollower(follower or FollowerSettings()), localizer)
+        run, Navigator(grid), ContourFollower(follower or FollowerSettings()), localizer,
+        bump_map)
     run.start()
     touches, contacts = [], [0]
 
