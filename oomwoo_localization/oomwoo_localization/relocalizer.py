@@ -136,6 +136,7 @@ class Relocalizer:
             lead = min(FULL_MARGIN * needed, FARTHEST)
             rival = leaves[0].score * (1.0 - lead)
             return max([rival, question.floor] + [one.score for one in leaves[count - 1:count]])
+
         found = question.search(threshold, count)
         leaves = found.distinct(count, question.apart, above=-1.0)
         rivals = [leaf for leaf in leaves if leaf.score >= threshold(leaves)]
