@@ -47,15 +47,22 @@ def judge(result):
     return failed
 
 
-def print_table(results):
-    """Print a line a trial, what is asked, and what was missed."""
+def print_rows(results):
+    """Print a line a trial as they come in; return the list of them."""
     titles = [title.ljust(len(form.format(0))) if '<' in form else
               title.rjust(len(form.format(0))) for title, _, form, _ in COLUMNS]
-    print('  '.join([*titles, 'kept']))
+    print('  '.join([*titles, 'kept']), flush=True)
+    done = []
     for result in results:
         cells = [form.format(result[key] * factor if factor != 1 else result[key])
                  for _, key, form, factor in COLUMNS]
-        print('  '.join([*cells, 'yes' if result['passed'] else 'NO']))
+        print('  '.join([*cells, 'yes' if result['passed'] else 'NO']), flush=True)
+        done.append(result)
+    return done
+
+
+def print_bounds(results):
+    """Print what was missed, and what is asked."""
     for result in results:
         if result['failed']:
             print(f'{result["layout"]}, seed {result["seed"]}: {"; ".join(result["failed"])}')
@@ -146,14 +153,14 @@ def main(arguments=None):
             options.json.parent.mkdir(parents=True, exist_ok=True)
             options.json.open('a').close()
         if options.jobs == 1:
-            results = [_run(job) for job in jobs]
+            results = print_rows(map(_run, jobs))
         else:
             with ProcessPoolExecutor(options.jobs) as pool:
-                results = list(pool.map(_run, jobs))
+                results = print_rows(pool.map(_run, jobs))
     except (ValueError, OSError) as error:       # layout, start, setting or file that is no good
         print(f'error: {error}', file=sys.stderr)
         return 2
-    print_table(results)
+    print_bounds(results)
     summary = summarise(results)
     if options.json:
         summary['settings'] = asdict(BumpOutSettings())

@@ -21,7 +21,6 @@ from oomwoo_localization.scan_localizer import ScanLocalizer
 from oomwoo_sim_support.embedded_sim import EmbeddedSim
 from oomwoo_sim_support.layout_map import layout_grid
 from oomwoo_sim_support.localizer_trial import START_COVARIANCE
-from oomwoo_sim_support.sim_obstacles import SimError
 from oomwoo_sim_support.sim_settings import SimSettings, TICK_S
 
 ODOM_TICKS, SCAN_TICKS, LOOK_TICKS = 5, 10, 2     # odometry at 20 Hz, scans at 10 Hz
@@ -75,7 +74,8 @@ class _Bench:
         self.trial, self.robot = trial, load_robot()
         self.start = trial.start or random_start(trial.layout, self.robot, trial.seed)
         self.sim = EmbeddedSim(trial.layout, self.robot, SimSettings(), trial.seed, self.start)
-        self.behaviour = WallBumpOut(trial.settings, self.robot, np.random.default_rng([trial.seed, 11]))
+        self.behaviour = WallBumpOut(
+            trial.settings, self.robot, np.random.default_rng([trial.seed, 11]))
         self.meter = WallMeter(
             touchable_outline(trial.layout, self.robot, self.start), self.robot,
             soft_lines(trial.layout, self.robot))

@@ -23,7 +23,7 @@ class BumperSense:
         return fresh
 
     @property
-    def any(self):
+    def is_pressed(self):
         """Tell whether a half is pressed."""
         return any(self.pressed)
 
@@ -42,7 +42,7 @@ class BumperSense:
 
     def settled(self, time_s):
         """Tell whether trouble is over: released, and quiet for a second; it is forgotten then."""
-        if self.any or (self._presses and time_s - self._presses[-1] < _QUIET_S):
+        if self.is_pressed or (self._presses and time_s - self._presses[-1] < _QUIET_S):
             return False
         self.trouble = None
         return True

@@ -18,7 +18,8 @@ class DrivenPath:
     Follows odometry; while going back, shortens the path instead of lengthening it.
 
     ``speed`` m/s and ``rate`` rad/s are what odometry shows, ``turned`` rad its heading, not
-    wrapped; ``heading`` is that to have at this point of the way back, ``back_m`` how far it has gone back.
+    wrapped; ``heading`` is the one to have at this point of the way back, ``back_m`` how far it
+    has gone back.
     """
 
     def __init__(self):

@@ -171,11 +171,11 @@ class WallBumpOut:
             self._begin()
         if bumper.chatters(self._time_s, s.chatter_count):
             return True
-        if bumper.any and not path and self._state == DRIVE:
+        if bumper.is_pressed and not path and self._state == DRIVE:
             bumper.trouble = (
                 'BUMPER_PRESSED', f'bumper {bumper.names} is pressed from the start: standing '
                 'until it lets go')
-        elif bumper.any and self._state == BACK and (
+        elif bumper.is_pressed and self._state == BACK and (
                 path.back_m > s.retreat_m or self._time_s - self._bumped_s > s.held_s):
             bumper.trouble = (
                 'BUMPER_HELD', f'bumper {bumper.names} stays pressed after going back '
@@ -221,7 +221,7 @@ class WallBumpOut:
     def _back(self, _):
         """Retrace the path until the bumper has let go, and a little farther."""
         s, path = self.settings, self._path
-        if self._bumper.any:
+        if self._bumper.is_pressed:
             self._released = False
         elif not self._released and path.back_m < _BACK_YET_M and path.speed > _ROLLING_MPS:
             return self._push_through()

@@ -1,7 +1,8 @@
 """The way back along what was driven, by odometry."""
 import math
 
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 import numpy as np
 from oomwoo_clean.driven_path import DrivenPath
 from oomwoo_localization.frames import compose

@@ -1,7 +1,8 @@
 """Which way a surface runs, by touches of a round body alone."""
 import math
 
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 import numpy as np
 from oomwoo_clean.bump_out_settings import BumpOutSettings
 from oomwoo_clean.touch_surface import NOSE, OPEN, TouchSurface, WALL

@@ -93,8 +93,8 @@ def test_the_left_is_the_mirror_image_of_the_right():
     for side, (left, right) in (('left', (True, False)), ('right', (False, True))):
         bench = Bench(BumpOutSettings(jitter=0.0))
         bench.run(1.0)
-        bench.run(6.0, lambda t, l=left, r=right: (
-            (l, r) if t < 1.4 or 2.9 < t < 3.1 else (False, False)))
+        bench.run(6.0, lambda t, pressed=(left, right): (
+            pressed if t < 1.4 or 2.9 < t < 3.1 else (False, False)))
         tracks[side] = bench.pose
         assert bench.outputs[-1].side == side
     assert tracks['left'][0] == pytest.approx(tracks['right'][0], abs=1e-6)
