@@ -89,6 +89,12 @@ def _teeth(gap_m):
     return _room(length, 1.5, boxes=teeth), gaps
 
 
+def _middles(gaps):
+    """Return the points to which the body centre gets in gaps between teeth."""
+    deep = ROBOT_DIAMETER_M / 2 + 0.03
+    return tuple(((left + right) / 2, deep) for left, _, right, _ in gaps)
+
+
 def _bay(radius_m):
     """Return a room with a half-round bay of inner ``radius_m`` in its lower wall."""
     x = 1.3
@@ -162,7 +168,8 @@ def _build():
     for name, ratio in (('teeth_2.0', '2.0'), ('teeth_1.1', '1.1'), ('teeth_0.9', '0.9')):
         raw, gaps = teeth[ratio]
         yield Scenario(name, f'square teeth with gaps of {ratio} robot diameters', raw,
-                       never_inside=gaps if ratio == '0.9' else ())
+                       never_inside=gaps if ratio == '0.9' else (),
+                       reached=_middles(gaps) if ratio == '1.1' else ())
     yield Scenario('half_cylinder', 'a half-cylinder that stands out of the wall', _room(
         2.6, 1.5, cylinders=[{'name': 'half_cylinder', 'center': [1.3, 0.0], 'radius': 0.3}]))
     yield Scenario('wedge', 'a sharp wedge that stands out of the wall', _with_more_walls(_room(

@@ -35,13 +35,14 @@ _AHEAD_M = 0.04               # looked ahead where walls close in
 _SURE = 3                     # scans that make it
 _HELD_M = 0.10                # driven since it was seen last: still the same gap
 _STAY_M = 0.006               # half this narrower than what it went into does not turn it back
+_CORNER_M = 0.02              # what a width that is not between walls may be wrong by
 _NOISE_M = 0.01               # of a point: the body is taken this much less straight ahead
 _NEAR_END_M = 0.01            # it turns where the end of a gap is nearer than a side by this
 _FREE_M = 0.08                # way ahead in which nothing stands: it need not turn any further
 _FEWEST_AHEAD = 3
 _TURN_LIMIT_RAD = 1.2 * math.tau
 _BACK_RAD = math.radians(150.0)     # turned at least, to leave the way it came
-_EASE_BACK_M = 0.015          # after a touch
+_EASE_BACK_M, _BACK_M = 0.015, 0.05      # after a touch: to go on, and to turn
 _TOUCHES = 3                  # in a row ...
 _DOUBTFUL_M = 0.012           # wider than the least by less than what a corner is read too far
 _APART_M = 0.15               # ... each within this of the one before: it turns back
@@ -167,11 +168,12 @@ class NarrowGap:
         elif not self._leaving:
             step = min(max(width - self._width_m, -_STEP_M), _STEP_M)
             self._width_m += _BELIEVE * step
-            narrowing = 0.0
+            least, narrowing = self.least_m - _STAY_M, 0.0
             if surface.curvature_per_m == other.curvature_per_m == 0.0:
                 narrowing = 2.0 * _AHEAD_M * math.sin(lead_rad)
-            narrow = (narrowing >= 0.0
-                      and self._width_m - narrowing < self.least_m - _STAY_M)
+            else:
+                least -= _CORNER_M
+            narrow = narrowing >= 0.0 and self._width_m - narrowing < least
             self._too_narrow = self._too_narrow + 1 if narrow else 0
 
     @property
@@ -225,7 +227,7 @@ class NarrowGap:
         if self.inside and self._width_m < self.least_m + _DOUBTFUL_M and not self._leaving:
             self._touches = max(self._touches, _TOUCHES)
         self._touched_m = 0.0
-        return _EASE_BACK_M
+        return _EASE_BACK_M if self._touches < _TOUCHES else _BACK_M
 
 
 def facing_surface(around, surface, widest_m, window_m):

@@ -56,6 +56,7 @@ def test_a_follower_that_touches_is_found_out(monkeypatch):
     from oomwoo_clean import contour_follower
     monkeypatch.setattr(
         contour_follower, 'first_in_the_way', lambda *args, **kwargs: (math.inf, None))
+    monkeypatch.setattr(contour_follower, 'first_along_surface', lambda *args, **kwargs: None)
     result, _, _ = run_trial(Trial(SCENARIOS['post_in_path'], seconds=15.0))
     assert result['contacts'] >= 1 and not result['passed']
     assert any('contacts' in reason for reason in result['failed'])
