@@ -2,15 +2,16 @@
 """
 Measure what each node costs while the robot cleans edges at real time.
 
-    python tools/cpu_budget.py [--seconds 60] [--recovery] [--sim-time] [--world NAME]
+    python tools/cpu_budget.py [--seconds 60] [--recovery] [--apart] [--sim-time] [--world NAME]
                                [--json FILE]
 
 Starts the edge-cleaning graph with the embedded simulator at a real-time factor of 1, waits until
 the robot follows an edge, and adds up the CPU time of every process over some seconds of robot
-time. Other work on the machine makes CPU times longer. Time is the wall's, as on a robot;
-with ``--sim-time`` every node takes it from ``/clock``, 20 times a second as odometry, which costs
-each of them a per cent or more. The exit status is non-zero when the nodes of the
-robot (all but the simulator) take more than ``--bound`` of a core.
+time. Other work on the machine makes CPU times longer. The nodes of one launch file share a
+process, unless ``--apart``. Time is the wall's, as on a robot; with ``--sim-time`` every node takes
+it from ``/clock``, 20 times a second as odometry, which costs each of them a per cent or more. The
+exit status is non-zero when the nodes of the robot (all but the simulator) take more than
+``--bound`` of a core.
 """
 
 import argparse
@@ -126,9 +127,11 @@ def nodes_of(launches):
     found = {}
     for launch in launches:
         for process in psutil.Process(launch.pid).children(recursive=True):
-            name = re.search(r'__node:=(\w+)', ' '.join(process.cmdline()))
-            if name:
-                found[name[1]] = process
+            line = ' '.join(process.cmdline())
+            name = re.search(r'__node:=(\w+)', line)
+            several = re.findall(r'\w+/(\w+)', line.partition('/compose ')[2].split(' --')[0])
+            if name or several:
+                found[' + '.join(several) or name[1]] = process
     return found
 
 
@@ -174,15 +177,17 @@ def run(graph, options):
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         parameters = Path(folder) / 'simulator.yaml'
         parameters.write_text(_SIMULATOR_PARAMETERS, encoding='utf-8')
-        clock = f'use_sim_time:={str(options.sim_time).lower()}'
+        clock = (f'use_sim_time:={str(options.sim_time).lower()}',
+                 f'compose:={str(not options.apart).lower()}')
         commands = [
             ('oomwoo_gazebo', 'world.launch.py', 'sim:=embedded', f'world:={options.world}',
-             f'params_file:={parameters}', clock, *start),
+             f'params_file:={parameters}', *clock, *start),
             ('oomwoo_clean', 'nav.launch.py', 'nav:=embedded', 'localizer:=scan',
-             f'map:={map_file_for(options.world, folder)}', clock, *start),
-            ('oomwoo_clean', 'edge_clean.launch.py', f'output_dir:={folder}', clock)]
+             f'map:={map_file_for(options.world, folder)}', *clock, *start),
+            ('oomwoo_clean', 'edge_clean.launch.py', f'output_dir:={folder}', *clock)]
         if options.recovery:
-            commands.append(('oomwoo_localization', 'localization_recovery.launch.py', clock))
+            commands.append(
+                ('oomwoo_localization', 'localization_recovery.launch.py', clock[0]))
         launches = [stack.enter_context(launched(folder, *words)) for words in commands]
         try:
             graph.wait_for_follow(launches)
@@ -200,6 +205,7 @@ def main(arguments=None):
     parser.add_argument('--world', default='living_room', help='world of the suite')
     parser.add_argument('--recovery', action='store_true',
                         help='with health, relocalizer and localization manager')
+    parser.add_argument('--apart', action='store_true', help='a process for each node')
     parser.add_argument('--sim-time', action='store_true',
                         help='take the time from /clock, as in a simulation')
     parser.add_argument('--bound', type=float, default=BOUND_PCT, metavar='PERCENT',

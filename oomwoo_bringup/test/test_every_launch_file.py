@@ -406,3 +406,23 @@ def test_the_harness_sees_what_is_missing(tmp_path):
         "    return LaunchDescription([Node(package='pretender', executable='nothing')])\n")
     run = machine.run('pretender', 'a.launch.py')
     assert run.started == [] and "executable 'nothing' not found" in run.errors[0]
+
+
+@pytest.mark.parametrize('namespace', ['', 'upstairs'])
+@pytest.mark.parametrize('package, file', [
+    ('oomwoo_clean', 'nav.launch.py'), ('oomwoo_clean', 'edge_clean.launch.py'),
+    ('oomwoo_clean', 'escape_reflex.launch.py')])
+def test_composed_nodes_are_the_same_nodes_with_the_same_parameters(
+        machines, package, file, namespace):
+    common = ['x_pose:=1.0'] if file == 'nav.launch.py' else []
+    common += [f'namespace:={namespace}'] if namespace else []
+    apart = machines('bare', package, file, *common).nodes()
+    process, = machines('bare', package, file, *common, 'compose:=true').started
+    assert (process.package, process.executable) == ('oomwoo_localization', 'compose')
+    assert set(process.arguments) == {f'{p.package}/{p.executable}' for p in apart.values()}
+    assert process.namespace == namespace
+    for name, alone in apart.items():
+        given, together = alone.parameters(), process.parameters(f'/{name}')
+        # A file for all nodes of the process is for each of them.
+        assert given.items() <= together.items() and 'use_sim_time' in given
+        assert alone.remappings.items() <= process.remappings.items()

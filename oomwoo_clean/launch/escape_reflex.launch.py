@@ -1,12 +1,14 @@
 """What stands between behaviours and base: the escape reflexes, and who of them all may drive."""
 from launch.actions import LogInfo
-from launch_ros.actions import Node
 from oomwoo_sim_support.launch_choices import (
     choose,
+    COMPOSE,
     described,
     find_file,
     given,
+    in_one_process,
     is_true,
+    SuiteProcess,
 )
 
 ARGUMENTS = (
@@ -16,6 +18,7 @@ ARGUMENTS = (
         'who arbitrates: auto, twist_mux or velocity_mux; both read twist_mux.yaml'),
     ('reflex', 'true', 'start the escape reflexes; false: arbitration alone'),
     ('robot_file', '', 'robot.yaml of this robot; empty: the packaged one'),
+    COMPOSE,
     ('namespace', '', 'namespace of both nodes'),
     ('params_file', '', 'YAML with further parameters for both nodes'),
 )
@@ -34,19 +37,19 @@ def _start(context):
     tf = [('/tf', 'tf'), ('/tf_static', 'tf_static')] if value['namespace'] else []
 
     def node(package, executable, parameters, remappings=()):
-        return Node(
-            package=package, executable=executable, name=executable, output='screen',
-            namespace=value['namespace'], parameters=[sim_time, *parameters, *more],
-            remappings=[*remappings, *tf], respawn=True, respawn_delay=0.5)
+        return SuiteProcess(
+            package=package, executable=executable, namespace=value['namespace'],
+            parameters=[sim_time, *parameters, *more], remappings=[*remappings, *tf],
+            respawn=True, respawn_delay=0.5)
 
     config = find_file('mux', 'twist_mux', 'oomwoo_bringup', 'config', '.yaml')
-    actions = [
-        LogInfo(msg=f'{line}: {order} -> {OUT}'),
-        node(PACKAGES[mux], mux, [config], [('cmd_vel_out', OUT)])]
+    nodes = [node(PACKAGES[mux], mux, [config], [('cmd_vel_out', OUT)])]
     if reflex:
         own = {'robot_file': value['robot_file']}
-        actions.append(node('oomwoo_clean', 'escape_reflex', [own]))
-    return actions
+        nodes.append(node('oomwoo_clean', 'escape_reflex', [own]))
+    if mux == 'velocity_mux' and is_true('compose', value['compose']):
+        nodes = [in_one_process(nodes)]
+    return [LogInfo(msg=f'{line}: {order} -> {OUT}'), *nodes]
 
 
 def generate_launch_description():

@@ -19,6 +19,7 @@ from oomwoo_gazebo.scan_watch import has_card
 from oomwoo_localization.robot import load_robot
 from oomwoo_sim_support.launch_choices import (
     choose,
+    COMPOSE,
     described,
     given,
     include,
@@ -50,6 +51,7 @@ ARGUMENTS = (
         'reflex', 'true',
         'escape reflexes, and arbitration between behaviours, them and cmd_vel_teleop; false: '
         'the base listens to cmd_vel'),
+    ('compose', COMPOSE[1], 'true: arbitration and reflexes in one process'),
     ('seed', '0', 'of noise, slip and calibration errors'),
     ('namespace', '', 'namespace of the simulator, tf included'),
     ('params_file', '', 'YAML with further parameters of the simulator'),
@@ -81,7 +83,7 @@ def commands(value):
         return []
     return [include('oomwoo_clean', 'escape_reflex.launch.py', {
         'use_sim_time': value['use_sim_time'], 'namespace': value['namespace'],
-        'params_file': value['params_file']})]
+        'compose': value['compose'], 'params_file': value['params_file']})]
 
 
 def choose_simulator(asked):

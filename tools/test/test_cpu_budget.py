@@ -20,15 +20,16 @@ def test_the_table_adds_up_the_robots_nodes_and_leaves_the_simulator_apart():
 def test_nodes_are_found_below_a_launch_by_their_names_and_their_work_is_counted():
     works = 'import time\nwhile True: sum(range(20000))'
     child = f'{sys.executable} -c "{works}" --ros-args -r __node:=worker'
+    rest = f'{sys.executable} -c "import time; time.sleep(60)"'
     launch = subprocess.Popen(
-        ['bash', '-c', f'{child} & {sys.executable} -c "import time; time.sleep(60)" & wait'],
+        ['bash', '-c', f'{child} & {rest} & {rest} lib/compose clean/a clean/b --ros-args & wait'],
         start_new_session=True)
     try:
         until = time.monotonic() + 30.0
-        while not (nodes := cpu_budget.nodes_of([launch])):
+        while len(nodes := cpu_budget.nodes_of([launch])) < 2:
             assert time.monotonic() < until
             time.sleep(0.05)
-        assert set(nodes) == {'worker'}
+        assert set(nodes) == {'worker', 'a + b'}
         before = cpu_budget.cpu_s(nodes['worker'])
         while cpu_budget.cpu_s(nodes['worker']) < before + 0.2:
             assert time.monotonic() < until
