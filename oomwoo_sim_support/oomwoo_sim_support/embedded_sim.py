@@ -33,6 +33,7 @@ _SIDES = (1, -1)              # left, right: sign of y
 _NO_RAMP = 1e4                 # rad/s^2: at once
 _DOCK_MOVED = 1e-4             # m or rad
 _TOUCH_M = 1e-4               # a shell that is pressed this far into something only touches it
+_UNDERNEATH = 0.7             # vertical part of a contact's normal
 _SETTLE_S = 0.5               # the tyres sink in by a tenth of a mm before the clock starts
 
 
@@ -159,6 +160,8 @@ class EmbeddedSim:
 
     def _feel(self, contacts):
         ours = (contacts == self._shell).any(axis=1) & (contacts != self._floor).all(axis=1)
+        # What is under the belly moves no bumper.
+        ours &= np.abs(self._contacts.frame[:, 2]) < _UNDERNEATH
         if not ours.any():
             return
         away = self.data.contact.pos[ours] - self._base_position
