@@ -25,6 +25,7 @@ TRACK_STEP_M = 0.02
 STATE_VERSION = 2
 # Touched this near to what is on the map, it is what is on the map.
 SEEN_M = 0.10
+ISLET_M2 = 1.0                # floor of less than this among touches is the inside of something
 SAME_SPOT_M = 0.03            # two spots this near are the same, on the map with and without touch
 
 
@@ -139,8 +140,9 @@ class EdgeSweep:
         self.reachable = self._open
         if len(self.touched):
             # Not searched anew: a touch that is a little off must not close a passage.
-            self.reachable = self._open & (
-                grid.obstacle_distance >= self.robot.body.radius + self.settings.floor_margin_m)
+            self.reachable = _without_islets(self._open & (
+                grid.obstacle_distance >= self.robot.body.radius + self.settings.floor_margin_m),
+                ISLET_M2 / grid.resolution ** 2)
         self.rings = extract_rings(
             grid, self.reachable, self.robot.edge_cleaning.standoff, self.settings.spot_spacing_m,
             self.settings.side)
@@ -396,6 +398,14 @@ def _with_touched(grid, points):
     rows, columns = np.rint(grid.points_to_cells(points)).astype(int).T
     cells[rows, columns] = OCCUPIED
     return replace(grid, cells=cells)
+
+
+def _without_islets(floor, cells):
+    """Return the floor without connected parts of fewer cells, but for the largest part."""
+    labels, count = ndimage.label(floor)
+    sizes = np.bincount(labels.ravel(), minlength=count + 1)
+    sizes[0] = 0
+    return (sizes >= min(cells, sizes.max()))[labels] & floor
 
 
 def _floor_of(grid, reachable):
