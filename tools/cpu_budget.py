@@ -8,10 +8,10 @@ Measure what each node costs while the robot cleans edges at real time.
 Starts the edge-cleaning graph with the embedded simulator at a real-time factor of 1, waits until
 the robot follows an edge, and adds up the CPU time of every process over some seconds of robot
 time. Other work on the machine makes CPU times longer. The nodes of one launch file share a
-process, unless ``--apart``. Time is the wall's, as on a robot; with ``--sim-time`` every node takes
-it from ``/clock``, 20 times a second as odometry, which costs each of them a per cent or more. The
-exit status is non-zero when the nodes of the robot (all but the simulator) take more than
-``--bound`` of a core.
+process, unless ``--apart``. Time is the wall's, as on a robot; with ``--sim-time`` every node
+takes it from ``/clock``, 20 times a second as odometry, which costs each of them a per cent or
+more. The exit status is non-zero when the nodes of the robot (all but the simulator) take more
+than ``--bound`` of a core.
 """
 
 import argparse
