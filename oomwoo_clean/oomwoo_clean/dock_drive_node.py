@@ -42,6 +42,7 @@ from oomwoo_localization.ros_support import (
     FrameTree,
     LATCHED_QOS,
     OK,
+    ReflexWatch,
     run_node,
     SuiteNode,
     twist_msg,
@@ -54,6 +55,7 @@ from sensor_msgs.msg import BatteryState
 from std_msgs.msg import Bool, Float32, String
 
 _TICK_S = 0.1
+_MOST_REFLEXES = 2            # after so many escapes in one goal it gives up
 _CHARGING = (BatteryState.POWER_SUPPLY_STATUS_CHARGING, BatteryState.POWER_SUPPLY_STATUS_FULL)
 _CODES = {
     'NOT_FOUND': DockRobot.Result.FAILED_TO_DETECT_DOCK,
@@ -132,7 +134,7 @@ class DockDriveNode(SuiteNode):
                 Float32, f'dock_ir/{side}', lambda msg, side=side: self._on_light(side, msg.data),
                 10)
         self.create_subscription(BatteryState, 'battery_state', self._on_battery, 10)
-        self._others = OtherDrivers(self)
+        self._others, self._reflex = OtherDrivers(self), ReflexWatch(self)
         self._staging = StagingNavigator(self)
         self._goals = DockGoals(self, self._cancel)
         # Of wall time, so that a clock that never comes is noticed.
@@ -217,6 +219,9 @@ class DockDriveNode(SuiteNode):
         job = self._goals.job
         if job is None or job.phase != DRIVE:
             return
+        if self._reflex.active:
+            self._say(self._state, WARN, 'standing: an escape reflex drives', 'REFLEX')
+            return
         if abs(self.now_s() - placed.scan.stamp_s) > self.settings.stale_s:
             return
         self._step(job, placed)
@@ -239,8 +244,20 @@ class DockDriveNode(SuiteNode):
             self._prepare(job)
         elif job.phase == NAVIGATE:
             self._navigate(job)
-        elif self.now_s() - self._stepped_s > self.settings.stale_s:
+        elif self._reflex.over():
+            self._after_reflex(job)
+        elif self.now_s() - self._stepped_s > self.settings.stale_s and not self._reflex.active:
             self._step(job, None)
+
+    def _after_reflex(self, job):
+        """Look for the dock anew from where a reflex has left the robot, or give up."""
+        job.reflexes += 1
+        if job.kind == 'undock' or job.cancelling or job.reflexes > _MOST_REFLEXES:
+            self._end(CANCELLED if job.cancelling else FAILED, 'REFLEX', (
+                'an escape reflex drove the robot, which is not where docking had brought it'))
+            return
+        self._build_drive()
+        job.phase, job.began_s, job.navigated = PREPARE, self.now_s(), True
 
     def _prepare(self, job):
         """Check a goal, find its dock's place, and begin to drive or to navigate."""

@@ -29,7 +29,7 @@ class Job:
         self.kind, self.handle = kind, handle
         self.began_s = self.fed_back_s = self.navigating_since_s = now_s
         self.phase, self.cancelling, self.navigated = PREPARE, False, False
-        self.retries = 0
+        self.retries = self.reflexes = 0
         self.ended = Future()
 
     @property

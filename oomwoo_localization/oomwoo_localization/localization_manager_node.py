@@ -30,6 +30,7 @@ from oomwoo_localization.ros_support import (
     OK,
     pose_from_msg,
     pose_to_msg,
+    ReflexWatch,
     run_node,
     scan_from_msg,
     seconds,
@@ -87,6 +88,7 @@ class LocalizationManagerNode(SuiteNode):
         self._said = ''
         self._frames = FrameTree(self)
         self._others, self._wheels = OtherDrivers(self), CommandLine(self)
+        self._reflex = ReflexWatch(self)
         self._actions = self.create_publisher(String, '~/recovery_action', RECENT_QOS)
         self._candidates = self.create_publisher(PoseArray, '~/candidates', LATCHED_QOS)
         self._seed = self.create_publisher(PoseWithCovarianceStamped, 'initialpose', 10)
@@ -173,7 +175,7 @@ class LocalizationManagerNode(SuiteNode):
                 self._relocalize.service_is_ready(),
                 answer,
                 self._others.stand,
-                self._wheels.foreign,
+                self._wheels.foreign or self._reflex.active,
                 told,
                 self._map_number,
             )
