@@ -7,7 +7,8 @@ import sys
 import time
 
 from diagnostic_msgs.msg import DiagnosticStatus
-from geometry_msgs.msg import TransformStamped, Twist
+from geometry_msgs.msg import Point, Pose, PoseArray, TransformStamped, Twist
+from nav_msgs.msg import Odometry
 from oomwoo_localization.ros_support import LATCHED_QOS, SENSOR_QOS
 import pytest
 from rcl_interfaces.srv import SetParameters
@@ -33,12 +34,17 @@ class Bench:
         self.executor.add_node(self.node)
         self.scans = self.node.create_publisher(LaserScan, 'scan', SENSOR_QOS)
         self.bumper = self.node.create_publisher(Bool, 'bumper/left', 10)
+        self.odometry = self.node.create_publisher(Odometry, 'odom', 10)
+        self.touched = self.node.create_publisher(
+            PoseArray, 'contour_follower/touched', LATCHED_QOS)
+        self.touching = []
         self.broadcaster = None
         self.commands, self.states, self.events, self.status = [], [], [], []
         listen = self.node.create_subscription
         listen(Twist, 'cmd_vel', lambda m: self.commands.append((m.linear.x, m.angular.z)), 10)
         listen(String, 'contour_follower/state', lambda m: self.states.append(m.data), LATCHED_QOS)
         listen(String, 'contour_follower/event', lambda m: self.events.append(m.data), 10)
+        listen(Bool, 'touch_cleaning', lambda m: self.touching.append(m.data), LATCHED_QOS)
         listen(DiagnosticStatus, 'contour_follower/status', self.status.append, LATCHED_QOS)
         self.enabler = self.node.create_client(SetBool, 'contour_follower/enable')
 
@@ -66,6 +72,14 @@ class Bench:
             distance_m / -math.sin(a) if math.sin(a) < -0.03 else math.inf for a in angles]
         self.scans.publish(msg)
         return msg
+
+    def odom(self):
+        """Publish that the robot stands where odometry began."""
+        msg = Odometry()
+        msg.header.stamp = self.node.get_clock().now().to_msg()
+        msg.header.frame_id = 'odom'
+        msg.pose.pose.orientation.w = 1.0
+        self.odometry.publish(msg)
 
     def spin(self, seconds, scans=True, until=lambda: False, **scan):
         """Listen for some time and publish scans at 10 Hz; True as soon as ``until`` holds."""
@@ -158,6 +172,52 @@ def test_drives_only_while_enabled_and_bumps_once(bench):
     bench.commands.clear()
     bench.spin(0.5)
     assert bench.commands == []
+
+
+def test_traces_by_touch_and_says_so_until_the_bumper_falls_silent(bench):
+    def feel(pressed, regular=True):
+        bench.odom()
+        if regular:
+            bench.bumper.publish(Bool(data=pressed))
+
+    def spin(seconds, until=lambda: False, pressed=False, regular=True):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            feel(pressed, regular)
+            if bench.spin(0.1, until=until, distance_m=0.5):
+                return True
+        return False
+
+    assert bench.enable(True).success
+    assert spin(10.0, lambda: bench.commands and bench.commands[-1][0] > 0.05)
+    assert bench.touching[-1] is False
+    feel(True)
+    assert spin(10.0, lambda: bench.states[-1] == 'TOUCH')
+    assert spin(5.0, lambda: bench.touching[-1] is True)
+    assert spin(10.0, lambda: 'bump left' in bench.events)
+    # It backs off, turns away from what it does not see, and goes on.
+    assert spin(10.0, lambda: bench.commands[-1][0] < 0.0)
+    assert spin(10.0, lambda: bench.commands[-1][1] > 0.5)
+    # The bumper, which has repeated itself, says nothing any more: it stands.
+    assert spin(10.0, lambda: 'bumper/left' in bench.last_status()[1], regular=False)
+    assert bench.commands[-1] == (0.0, 0.0) and bench.last_status()[2]['state'] == 'LOST'
+    bench.enable(False)
+    assert spin(5.0, lambda: bench.touching[-1] is False and bench.states[-1] == 'IDLE')
+
+
+def test_sees_what_it_is_told_that_touch_has_found(bench):
+    msg = PoseArray(poses=[Pose(position=Point(x=0.4, y=y)) for y in (-0.1, -0.05, 0.0, 0.05)])
+    msg.header.frame_id = 'odom'
+    bench.touched.publish(msg)
+    bench.spin(1.0, scans=False)
+    bench.odom()
+    bench.spin(0.5, scans=False)
+    assert bench.enable(True).success
+    end = time.monotonic() + 10.0
+    while time.monotonic() < end and bench.states[-1] != 'TOUCH':
+        bench.odom()
+        bench.spin(0.1, distance_m=0.7)
+    assert bench.states[-1] == 'TOUCH' and bench.events == []
 
 
 def test_stands_on_scans_it_cannot_drive_by_and_goes_on_after(bench):
