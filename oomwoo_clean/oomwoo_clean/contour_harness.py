@@ -6,6 +6,7 @@ simulator's truth, which the follower does not see. Prints a table; exits with 1
 bound is missed, with 2 for input it cannot use.
 """
 import argparse
+from collections import ChainMap
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
 import json
@@ -20,7 +21,7 @@ from oomwoo_clean.contour_trial import run_trial, SETTLE_S, TOUCH_EVERY_M, Trial
 from oomwoo_clean.gap_scenarios import GAP_SCENARIOS
 from oomwoo_sim_support.layout import load_layout
 
-ALL_SCENARIOS = SCENARIOS | GAP_SCENARIOS
+ALL_SCENARIOS = ChainMap(SCENARIOS, GAP_SCENARIOS)
 
 # title, key, format, factor
 COLUMNS = (
@@ -142,8 +143,8 @@ def parse(arguments=None):
     parser = argparse.ArgumentParser(
         prog='contour_harness', description=__doc__.split('\n\n')[0].strip())
     add = parser.add_argument
-    add('--scenario', action='append', choices=list(ALL_SCENARIOS), metavar='NAME',
-        help='only this shape, may be repeated: ' + ', '.join(ALL_SCENARIOS))
+    add('--scenario', action='append', choices=[*SCENARIOS, *GAP_SCENARIOS], metavar='NAME',
+        help='only this shape, may be repeated: ' + ', '.join([*SCENARIOS, *GAP_SCENARIOS]))
     add('--gaps', action='store_true', help='gaps of all widths in place of the usual shapes')
     add('--layout', help='a layout file or name in place of the shapes')
     add('--seconds', type=float, default=40.0,

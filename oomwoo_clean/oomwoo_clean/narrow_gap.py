@@ -141,7 +141,7 @@ class NarrowGap:
         other = facing_surface(turned, surface, self.widest_m, window_m)
         if other is None:
             return None
-        width = min(gap_width(surface, other), surface.distance_m + other.distance_m)
+        width = gap_width(surface, other)
         past_m = way_past(surface, other)
         if width > self.widest_m or past_m > _GONE_M:
             return None
@@ -287,9 +287,17 @@ def as_wall(around, surface):
 
 
 def gap_width(one, other):
-    """Return the distance between the nearest points of two surfaces."""
-    return math.dist(polar_point(one.distance_m, one.bearing_rad),
-                     polar_point(other.distance_m, other.bearing_rad))
+    """
+    Return the width between two surfaces, as far as their nearest points tell.
+
+    That is the least of the ways from one to the other by those points. From before a post beside
+    a wall, the nearest point of the wall is not the one that the post faces.
+    """
+    ends = [polar_point(surface.distance_m, surface.bearing_rad) for surface in (one, other)]
+    from_walls = [float(heights(end[None], surface)[0])
+                  for end, surface in ((ends[0], other), (ends[1], one))
+                  if surface.curvature_per_m == 0.0]
+    return min(math.dist(*ends), one.distance_m + other.distance_m, *from_walls)
 
 
 def way_past(surface, other):
