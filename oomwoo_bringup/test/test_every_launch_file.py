@@ -39,7 +39,7 @@ GAZEBO = {
     'gz', 'create', 'robot_state_publisher', 'gazebo_bridge', 'gazebo_services',
     'bumper_adapter', 'command_expiry', 'scan_watch'}
 COVERAGE = {'coverage_planner', 'coverage_meter'}
-EDGES = {'contour_follower', 'clean_manager'}
+EDGES = {'bump_map', 'contour_follower', 'clean_manager'}
 BARE_REFLEX, FULL_REFLEX = (
     {'escape_reflex', 'velocity_mux'}, {'escape_reflex', 'twist_mux'})
 SCENE = {'map_server', 'scan_localizer'}

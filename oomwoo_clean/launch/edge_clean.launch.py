@@ -20,6 +20,7 @@ ARGUMENTS = (
         'begin at once; false: wait for clean_manager/start or the action '
         'clean_manager/clean_edges'),
     ('exit_when_done', 'true', 'end the launch when the job has ended'),
+    ('bump_map', 'true', 'start the bump map, too, from which edges found by touch are taken'),
     COMPOSE,
     ('namespace', '', 'namespace of both nodes'),
     ('params_file', '', 'YAML with further parameters for both nodes'),
@@ -46,6 +47,12 @@ def _start(context):
         parameters=[common, {
             'output_dir': value['output_dir'], **words}, *more])
     processes = [follower, manager]
+    if is_true('bump_map', value['bump_map']):
+        processes.insert(0, SuiteProcess(
+            package='oomwoo_clean', executable='bump_map', namespace=value['namespace'],
+            respawn=True, respawn_delay=RESPAWN_DELAY_S,
+            parameters=[{'use_sim_time': common['use_sim_time']}, *more],
+            remappings=[('/tf', 'tf'), ('/tf_static', 'tf_static')]))
     if is_true('compose', value['compose']):
         processes = [in_one_process(processes)]
     ended = OnProcessExit(target_action=processes[-1], on_exit=_manager_ended)
@@ -61,5 +68,5 @@ def _manager_ended(event, context):
 
 
 def generate_launch_description():
-    """Return follower and manager with their launch arguments."""
+    """Return follower, manager and bump map with their launch arguments."""
     return described(ARGUMENTS, _start)
