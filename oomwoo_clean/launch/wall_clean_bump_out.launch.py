@@ -15,8 +15,8 @@ ARGUMENTS = (
     ('namespace', '', 'namespace of both nodes'),
     ('params_file', '', 'YAML with further parameters for both nodes'),
 )
-# The bump-out touches a wall every 40 cm, and rolls on for up to 6 cm with the bumper pressed.
-SEGMENT_GAP_M, THROUGH_M = 0.65, 0.12
+# The bump-out touches a wall every 40 to 60 cm, and rolls on for up to 6 cm with the bumper pressed.
+SEGMENT_GAP_M, THROUGH_M = 0.75, 0.12
 
 
 def _start(context):

@@ -22,10 +22,10 @@ class BumpOutSettings:
         0.005, 'how far off the believed surface the curve between two touches leads', 'm',
         0.001, 0.1)
     miss_m: float = setting(
-        0.012, 'how far off a surface it may get for not knowing its direction better: the less '
+        0.015, 'how far off a surface it may get for not knowing its direction better: the less '
         'sure, the shorter the curve', 'm', 0.002, 0.2)
     glide_least_m: float = setting(0.1, 'shortest curve between two touches', 'm', 0.03, 1.0)
-    glide_most_m: float = setting(0.4, 'longest curve between two touches', 'm', 0.05, 3.0)
+    glide_most_m: float = setting(0.5, 'longest curve between two touches', 'm', 0.05, 3.0)
     line_gain: float = setting(
         3.0, 'heading towards the curve per distance from it', 'rad/m', 0.0, 20.0)
     overdue_radius_m: float = setting(

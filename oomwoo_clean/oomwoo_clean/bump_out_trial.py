@@ -26,7 +26,7 @@ from oomwoo_sim_support.sim_settings import SimSettings, TICK_S
 ODOM_TICKS, SCAN_TICKS, LOOK_TICKS = 5, 10, 2     # odometry at 20 Hz, scans at 10 Hz
 DELAY_TICKS = 2                        # from what is sensed to the wheels
 STUCK_S, STUCK_M = 15.0, 0.05
-SEGMENT_GAP_M = 0.65                   # of the bump map: between two touches of the bump-out
+SEGMENT_GAP_M = 0.75                   # of the bump map: between two touches of the bump-out
 THROUGH_M = 0.12                       # of the bump map: the base rolls on that far, bumped
 SEGMENT_M, SEGMENT_DEG = 0.03, 3.0
 
