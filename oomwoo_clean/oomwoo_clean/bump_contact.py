@@ -18,9 +18,9 @@ DIRECTIONS = 19               # that an arc is divided into: less than 5 degrees
 _BACK_M = 0.015               # a robot that backs up this far takes the bump for solid ...
 _TURN_RAD = math.radians(40.0)              # ... and so does one that turns away this far
 _ALONG = math.sin(math.radians(20.0))       # a surface slid along lies across the way, this well
-# Gone on straight: no more than this of the arc is left. A press that is held all along is a surface
-# that the robot leans on at a small angle, or a heavy curtain, for which nothing but a side is left.
-_SOFT_BELOW, _SLID_SOFT_BELOW = 0.1, 0.015
+# Gone on straight: no more than this of the arc is left. A press that is held all along is a
+# surface that the robot leans on at a small angle, or a heavy curtain, of which a side is left.
+_SOFT_BELOW, _SLID_SOFT_BELOW = 0.1, 0.04
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class BumpMapSettings:
     hold_s: float = setting(
         30.0, 'how long a contact felt while lost waits for a place', 's', 0.0, 600.0)
     debounce_s: float = setting(
-        0.15, 'a press this soon after the release is the same one', 's', 0.0, 2.0)
+        0.06, 'a press this soon after the release is the same one', 's', 0.0, 2.0)
     both_s: float = setting(
         0.06, 'halves pressed within this time were pressed by one thing ahead', 's', 0.0, 0.5)
     nose_overlap_deg: float = setting(

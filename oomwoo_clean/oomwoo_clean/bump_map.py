@@ -58,6 +58,7 @@ class BumpMap:
         """Forget every touch and where the body has been."""
         self._contacts = []
         self._waiting = []                 # touches without a place: felt while lost
+        self._newest_touch = (0, None, 0.0)          # which press made it, where, when
         self._passage = Passage()
         self._trail = []
         self._changed()
@@ -196,6 +197,7 @@ class BumpMap:
             return
         contact.place(self._map_from_odom)
         self._contacts.append(contact)
+        self._newest_touch = contact.press, contact.pose, stamp_s
         self.counts['placed'] += 1
         self._passage.forget_near(
             contact.likely_point(self.robot.body.radius), self._deep_m)
@@ -288,21 +290,23 @@ class BumpMap:
 
     def _slide(self, side, odom_pose, pose, stamp_s):
         """Record the touches of a robot that goes along a surface with the bumper held."""
-        mine = self._of_this_press()
-        if not mine or stamp_s <= mine[-1].stamp_s:
+        number, last, last_s = self._newest_touch
+        if number != self._presses.number or stamp_s <= last_s:
             return
-        apart = math.dist(mine[-1].pose[:2], pose[:2])
-        if apart < self.settings.held_spacing_m or progress(mine[-1].pose, pose) < 0.0:
+        way = pose[:2] - last[:2]
+        apart = math.hypot(*way)
+        if apart < self.settings.held_spacing_m or progress(last, pose) < 0.0:
             return
         self._presses.slid_m += apart
         if self._presses.slid_m > self.settings.held_most_m:
             for half in HALVES[side]:
                 self._call_stuck(half, whole=True)
             return
-        way = pose[:2] - mine[-1].pose[:2]
-        mine[-1].slide(way)
+        mine = self._of_this_press()
         self._record(side, odom_pose, stamp_s, held=True)
-        self._contacts[-1].slide(way)
+        if mine:                           # else what was touched first has given way
+            mine[-1].slide(way)
+            self._contacts[-1].slide(way)
 
     def _settle(self, now_s):
         """Make one of touches in the same place, once no correction moves them any more."""

@@ -3,8 +3,8 @@ Measure the bump map offline: ``python3 -m oomwoo_clean.bump_map_harness``.
 
 A robot bumps about in worlds with skirts and curtains and without; its bump map is held against
 what is solid there. Prints a table; exits with 1 when less than 90 % of the length of walls lies
-within 3 cm and 3 degrees of the truth or a soft thing is kept out of, with 2 for input it cannot
-use.
+within 3 cm and 3 degrees of the truth, or more than a tenth of the presses by cloth leave a touch
+on it; with 2 for input it cannot use.
 """
 import argparse
 from concurrent.futures import ProcessPoolExecutor
@@ -17,7 +17,7 @@ from oomwoo_clean.bump_map_trial import run_trial, Trial
 from oomwoo_sim_support.layout import load_layout
 
 LAYOUTS = ('living_room', 'bedroom', 'skirt_room', 'curtain_room')
-WALLS_RIGHT = 0.9
+WALLS_RIGHT, KEPT_ON_SOFT = 0.9, 0.1
 
 
 def summarise(results):
@@ -26,12 +26,13 @@ def summarise(results):
     right = sum(r['walls_m'] * r['walls_right'] for r in results if r['walls_m'])
     kept = sum(r['kept_on_soft'] for r in results)
     share = right / length if length else math.nan
+    soft = sum(r['soft_presses'] for r in results)
     return {
         'walls_m': length, 'walls_right': share, 'kept_on_soft': kept,
-        'soft_presses': sum(r['soft_presses'] for r in results),
+        'soft_presses': soft,
         'touches': sum(r['touches'] for r in results),
         'touches_of_nothing': sum(r['touches_of_nothing'] for r in results),
-        'passed': share >= WALLS_RIGHT and kept == 0}
+        'passed': share >= WALLS_RIGHT and kept <= KEPT_ON_SOFT * soft}
 
 
 def print_table(results, summary):

@@ -3,8 +3,8 @@ A robot that bumps about in a world, and its bump map held against what is reall
 
 The driver drives straight until the bumper has been held for a while, which skirts and curtains do
 not do, backs off and turns away: what a coverage robot with a held-bumper reflex comes down to.
-Odometry slips as wheels do, and the everyday localizer corrects it; where that gets lost, the truth
-stands in for the relocalizer, after a while.
+Odometry slips as wheels do, and the everyday localizer corrects it; where that gets lost, the
+truth stands in for the relocalizer, after a while.
 """
 from dataclasses import dataclass, field
 import math
@@ -25,6 +25,7 @@ from oomwoo_sim_support.sim_settings import SimSettings, TICK_S
 ODOM_TICKS, SCAN_TICKS = 5, 10         # odometry and bumper at 20 Hz, scans at 10 Hz
 FOUND_AFTER_S = 5.0                    # a stand-in for the relocalizer: it says the truth
 SOLID_M, SEGMENT_DEG = 0.03, 3.0       # this near to what is solid is right
+CLEAR_M = 0.012                        # a press this far from what is solid is by cloth
 FALSE_M = 0.06                         # and so far off is a touch of nothing
 
 
@@ -124,8 +125,8 @@ class Bench:
         if any(pressed) and not any(self._pressed):
             self.presses += 1
             centre = sim.truth().pose[None, :2]
-            self.soft_presses += bool(
-                solid_distance(self._soft, centre)[0] < solid_distance(self._solid, centre)[0])
+            clear_m = solid_distance(self._solid, centre)[0] - self.robot.body.radius
+            self.soft_presses += bool(clear_m > CLEAR_M)
         self._pressed = pressed
         sim.set_command(*self.driver.step(sim.time_s, *pressed))
 
