@@ -254,6 +254,27 @@ def test_stands_on_scans_it_cannot_drive_by_and_goes_on_after(bench):
     assert len(bench.commands) <= 1
 
 
+def test_it_stands_while_an_escape_reflex_drives_and_goes_on_after(bench):
+    """Without a word on cmd_vel, in the state it was in, and with a reason."""
+    reflex = bench.node.create_publisher(Bool, 'escape_reflex/active', LATCHED_QOS)
+    bench.enable(True)
+    assert bench.spin(10.0, until=lambda: bench.states[-1:] == ['FOLLOW'])
+    reflex.publish(Bool(data=True))
+    assert bench.spin(5.0, until=lambda: bench.last_status()[2]['reason_code'] == 'REFLEX')
+    bench.commands.clear()
+    bench.spin(0.6)
+    assert bench.commands == [] and bench.states[-1] == 'FOLLOW'
+    reflex.publish(Bool(data=False))
+    assert bench.spin(5.0, until=lambda: bool(bench.commands))
+    # A reflex that has died is not waited for.
+    reflex.publish(Bool(data=True))
+    assert bench.spin(5.0, until=lambda: bench.last_status()[2]['reason_code'] == 'REFLEX')
+    bench.commands.clear()
+    assert bench.spin(6.0, until=lambda: bool(bench.commands))
+    bench.enable(False)
+    bench.node.destroy_publisher(reflex)
+
+
 def test_takes_parameters_while_driving_and_refuses_what_cannot_be(bench):
     setter = bench.node.create_client(SetParameters, 'contour_follower/set_parameters')
     assert setter.wait_for_service(60.0)
