@@ -11,7 +11,7 @@ from nav_msgs.msg import Odometry
 import numpy as np
 from oomwoo_clean.bump_out_settings import BumpOutSettings
 from oomwoo_clean.bumper_sense import SIDES
-from oomwoo_clean.wall_bump_out import BACK, DRIVE, HALT, IDLE, PEEL, TURN, WallBumpOut, WRAP
+from oomwoo_clean.wall_bump_out import HALT, IDLE, WallBumpOut
 from oomwoo_localization.ros_support import (
     LATCHED_QOS,
     OK,
@@ -28,10 +28,7 @@ from std_srvs.srv import SetBool
 
 _WATCH_PERIOD_S = 0.1
 _HEARTBEAT_S = 0.5            # the state is said at least this often: silence means trouble
-_SAYS = {
-    IDLE: 'disabled', DRIVE: 'driving until something is touched',
-    BACK: 'going back out the way it came', TURN: 'turning along the surface',
-    PEEL: 'along the surface to the next touch', WRAP: 'round the end of the surface'}
+CLEAN = 'CLEAN'               # in the status, which is a log line, too: states change too often
 
 
 @dataclass(frozen=True)
@@ -100,7 +97,7 @@ class WallCleanBumpOutNode(SuiteNode):
             if was:
                 self._command.publish(twist_msg(0.0, 0.0))
             self._standing = ''
-            self._say(IDLE, OK, why or _SAYS[IDLE], code)
+            self._say(IDLE, OK, why or 'disabled', code)
 
     def stop(self):
         """Leave the robot standing."""
@@ -177,9 +174,11 @@ class WallCleanBumpOutNode(SuiteNode):
             self._events.publish(String(data=out.event))
         if out.state == HALT:
             self._say(HALT, WARN, out.reason, out.code)
+        elif out.side:
+            self._say(
+                out.state, OK, f'along the surface on the {out.side}, by touch', status=CLEAN)
         else:
-            side = f', surface on the {out.side}' if out.side else ''
-            self._say(out.state, OK, f'{_SAYS[out.state]}{side}')
+            self._say(out.state, OK, 'driving until something is touched')
 
     def _watch(self):
         """Stand when something is missing, end when its time is over; say that it is there."""
@@ -203,13 +202,13 @@ class WallCleanBumpOutNode(SuiteNode):
         self._standing = code
         self._say(HALT, level, message, code)
 
-    def _say(self, state, level, message, code=''):
+    def _say(self, state, level, message, code='', status=''):
         self._flag('touch_cleaning', self._bump_out.enabled)
         self._flag('cleaning_active', state not in (IDLE, HALT))
         if state != self._state:
             self._state, self._said_s = state, self.now_s()
             self._states.publish(String(data=state))
-        self.set_status(level, message, state, code)
+        self.set_status(level, message, status or state, code)
 
     def _flag(self, name, value):
         if self._said.get(name) != value:
