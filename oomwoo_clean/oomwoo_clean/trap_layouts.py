@@ -16,6 +16,7 @@ KINDS = ('forest', 'pocket', 'bridge', 'slot')
 ROOM_M = 2.2                  # half the side of the room
 _TALL, _LOW = [0.0, 0.4], [0.0, 0.06]          # seen by the scanner, and not
 _WALL_M = 0.04
+_TRIES = 300
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ def _forest(rng):
                     ('leg', (x + c * dx - s * dy, y + s * dx + c * dy), leg, 0.0, _TALL)
                     for dx, dy in ((1, 1), (1, -1), (-1, 1), (-1, -1))]
         start = _clear_of(parts, middle, rng)
-        if _leads_out(parts, start, 1.5):
+        if start is not None and _leads_out(parts, start, 1.5):
             break
     out = float(rng.uniform(-math.pi, math.pi))
     return parts, {
@@ -117,12 +118,13 @@ def _leads_out(legs, start, distance):
 
 
 def _clear_of(legs, middle, rng):
-    """Return a place near the middle where the body just fits in."""
+    """Return a place near the middle where the body just fits in, None when none was found."""
     radius = load_robot().body.radius + 0.008
-    while True:
+    for _ in range(_TRIES):
         place = np.array(middle) + rng.uniform(-0.45, 0.45, 2)
         if all(np.hypot(*(place - at)) > radius + leg for _, at, leg, _, _ in legs):
             return tuple(place.tolist())
+    return None
 
 
 def _at(middle, bearing, distance):

@@ -7,10 +7,11 @@ from action_msgs.srv import CancelGoal
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import TransformStamped, Twist
 from nav_msgs.msg import Odometry
-from oomwoo_clean.escape_reflex_node import EscapeReflexNode
+from oomwoo_clean.escape_reflex_node import EscapeReflexNode, NodeSettings
 from oomwoo_clean.velocity_mux import MuxError
 from oomwoo_clean.velocity_mux_node import VelocityMuxNode
 from oomwoo_localization.ros_support import LATCHED_QOS, ReflexWatch, SENSOR_QOS, twist_msg
+from oomwoo_localization.settings import settings_table
 import pytest
 from rcl_interfaces.srv import SetParameters
 import rclpy
@@ -357,3 +358,9 @@ def test_a_mux_without_its_file_says_so():
     """Names what to start it with."""
     with pytest.raises(MuxError, match='twist_mux.yaml'):
         VelocityMuxNode(namespace='elsewhere')
+
+
+def test_the_readme_has_the_parameters():
+    """Written by settings_table; write it again after a change of the settings."""
+    readme = Path(__file__).parents[1] / 'README.md'
+    assert settings_table(NodeSettings) in readme.read_text(encoding='utf-8')
