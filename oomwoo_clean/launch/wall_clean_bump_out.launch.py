@@ -24,15 +24,16 @@ def _start(context):
     use_sim_time = is_true('use_sim_time', value['use_sim_time'])
     duration_s = number('duration', value['duration'])
     more = [value['params_file']] if value['params_file'] else []
+    tf = [('/tf', 'tf'), ('/tf_static', 'tf_static')]      # under a namespace, too
     nodes = [Node(
         package='oomwoo_clean', executable='wall_clean_bump_out', name='wall_clean_bump_out',
-        namespace=value['namespace'], output='screen', parameters=[{
+        namespace=value['namespace'], output='screen', remappings=tf, parameters=[{
             'use_sim_time': use_sim_time, 'duration_s': duration_s,
             'autostart': is_true('autostart', value['autostart'])}, *more])]
     if is_true('bump_map', value['bump_map']):
         nodes.append(Node(
             package='oomwoo_clean', executable='bump_map', name='bump_map',
-            namespace=value['namespace'], output='screen', parameters=[{
+            namespace=value['namespace'], output='screen', remappings=tf, parameters=[{
                 'use_sim_time': use_sim_time, 'segment_gap_m': SEGMENT_GAP_M,
                 'through_m': THROUGH_M}, *more]))
     return nodes
