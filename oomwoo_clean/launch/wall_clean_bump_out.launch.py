@@ -15,7 +15,7 @@ ARGUMENTS = (
     ('namespace', '', 'namespace of both nodes'),
     ('params_file', '', 'YAML with further parameters for both nodes'),
 )
-# The bump-out touches a wall every 40 to 60 cm, and rolls on for up to 6 cm with the bumper pressed.
+# The bump-out touches a wall every 40 to 60 cm, and rolls on by up to 6 cm while it is pressed.
 SEGMENT_GAP_M, THROUGH_M = 0.75, 0.12
 
 
