@@ -142,7 +142,8 @@ def judge(scenario, result, track, outputs):
     for point in scenario.reached:
         nearest_m = float(np.hypot(*(track.truth[:, :2] - point).T).min())
         if nearest_m > SWEPT_MARGIN_M:
-            failed.append(f'came only within {nearest_m:.2f} m of ({point[0]:.2f}, {point[1]:.2f})')
+            at_x, at_y = point
+            failed.append(f'came only within {nearest_m:.2f} m of ({at_x:.2f}, {at_y:.2f})')
     for key, bound in (('standoff_err_mean_m', scenario.mean_error_m),
                        ('weave_m', scenario.weave_m)):
         if bound is not None and not result[key] <= bound:
