@@ -55,9 +55,9 @@ class Passage:
 
     ``surface`` is the followed side, ``standoff_m`` what to keep from it. ``off_m`` is how much
     farther from it than from the middle the body is, and ``lead_rad`` the angle towards it at
-    which the middle runs; the latter two are 0 and None on the way out. ``body_m`` is the radius
-    with which the body may be taken for what is not one of its sides; ``sides`` (N,) marks the
-    points that are.
+    which the middle runs; these are 0 and None on the way out, and where there is room yet.
+    ``body_m`` is the radius with which the body may be taken for what is not one of its sides;
+    ``sides`` (N,) marks the points that are.
     """
 
     surface: Surface
@@ -154,9 +154,10 @@ class NarrowGap:
         self._since_m, self._past_m = 0.0, past_m
         self._measure(width, 0.5 * (math.pi - across), surface, other)
         half = 0.5 * max(self._width_m, self.least_m)
-        if self._leaving:
+        if not self._leaving:
+            self.standoff_m = min(self.full_m, half)
+        if self._leaving or half >= self.full_m:
             return Passage(surface, self.standoff_m, 0.0, None, half - _INTRUDER_M, sides)
-        self.standoff_m = min(self.full_m, half)
         return Passage(
             surface, self.standoff_m, 0.5 * (surface.distance_m - other.distance_m),
             0.5 * (math.pi - across), half - _INTRUDER_M, sides)
