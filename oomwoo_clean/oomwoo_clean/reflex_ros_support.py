@@ -1,16 +1,12 @@
 """The reflex node's ties to tf, which it asks rarely, and its markers."""
-from collections import deque
-
 from oomwoo_localization.frames import compose
 from oomwoo_localization.ros_support import LATCHED_QOS, matrix_from_msg
 from rclpy.qos import DurabilityPolicy, QoSProfile
-from rclpy.serialization import deserialize_message
 from rclpy.time import Time
 from tf2_msgs.msg import TFMessage
 from tf2_ros import Buffer, TransformException
 from visualization_msgs.msg import Marker, MarkerArray
 
-_KEPT = 64                    # messages of /tf: about a second of them
 _MOST_POCKETS = 200
 _TALL_M = 0.05                # of a marker
 
@@ -19,42 +15,49 @@ class RareFrames:
     """
     Transforms for a node that asks once in minutes.
 
-    What comes on ``/tf`` is kept as it came and read when somebody asks; reading all of it costs a
-    node of this kind more than everything else that it does.
+    ``/tf`` is listened to from a question that its fixed frames cannot answer until it is
+    answered: taking it in all the time costs a node of this kind more than all else that it does.
+    So the first answer is None, and one who needs it asks again.
     """
 
     def __init__(self, node):
-        """Listen for ``node``."""
-        self._buffer = Buffer()
-        self._recent = deque(maxlen=_KEPT)
+        """Listen to what is fixed, for ``node``."""
+        self._node, self._moving = node, None
+        self._fixed, self._buffer = {}, Buffer()
         latched = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-        node.create_subscription(TFMessage, '/tf', self._on_tf, 100, raw=True)
         node.create_subscription(TFMessage, '/tf_static', self._on_static, latched)
         self.error = ''
 
-    def _on_tf(self, raw):
-        self._recent.append(raw)
-
     def _on_static(self, msg):
         for transform in msg.transforms:
+            self._fixed[transform.child_frame_id] = transform
             self._buffer.set_transform_static(transform, 'tf_static')
 
+    def _on_tf(self, msg):
+        for transform in msg.transforms:
+            self._buffer.set_transform(transform, 'tf')
+
     def clear(self):
-        """Forget what moves, after a jump back in time."""
-        self._recent.clear()
-        self._buffer.clear()
+        """Forget what moves: after a jump back in time, and once it was asked for."""
+        self._buffer = Buffer()
+        for transform in self._fixed.values():
+            self._buffer.set_transform_static(transform, 'tf_static')
 
     def matrix(self, target, source):
-        """Return the latest 4 x 4 ``target_from_source``; None: see ``error``."""
-        while self._recent:
-            for transform in deserialize_message(self._recent.popleft(), TFMessage).transforms:
-                self._buffer.set_transform(transform, 'tf')
+        """Return the latest 4 x 4 ``target_from_source``; None: see ``error``, or ask again."""
         try:
-            return matrix_from_msg(
+            found = matrix_from_msg(
                 self._buffer.lookup_transform(target, source, Time()).transform)
         except (TransformException, ValueError) as error:
             self.error = f'no transform {target} <- {source}: {error}'
+            if self._moving is None:
+                self._moving = self._node.create_subscription(TFMessage, '/tf', self._on_tf, 100)
             return None
+        if self._moving is not None:
+            self._node.destroy_subscription(self._moving)
+            self._moving = None
+            self.clear()
+        return found
 
 
 class NoGoPockets:

@@ -318,8 +318,12 @@ def test_pockets_are_cylinders_in_the_map_as_soon_as_that_is_known(graph):
     moved = TransformStamped(child_frame_id='odom')
     moved.header.frame_id, moved.header.stamp = 'map', graph.node.get_clock().now().to_msg()
     moved.transform.translation.y, moved.transform.rotation.w = 2.0, 1.0
-    graph.tf.publish(TFMessage(transforms=[moved]))
-    graph.wait(lambda: len(graph.pockets[-1].markers) > before)
+
+    def placed():
+        graph.tf.publish(TFMessage(transforms=[moved]))      # again and again, as a localizer does
+        return len(graph.pockets[-1].markers) > before
+
+    graph.wait(placed)
     marker = graph.pockets[-1].markers[-1]
     assert marker.type == marker.CYLINDER and marker.header.frame_id == 'map'
     assert (marker.pose.position.x, marker.pose.position.y) == pytest.approx((1.1745, 2.0))
