@@ -307,7 +307,7 @@ def test_truth_localizer_gives_the_map_frame(graph):
     process = start_node('truth_localizer_node', 'use_sim_time:=true')
     try:
         graph.frames.clear()
-        graph.until(lambda: graph.frames.pose('map', 'base_footprint') is not None, 10.0)
+        graph.until(lambda: graph.frames.pose('map', 'base_footprint') is not None)
         graph.put(ROBOT.name, (1.0, 1.0, 1.0))
         graph.run(0.5)
         np.testing.assert_allclose(
