@@ -318,7 +318,7 @@ def test_what_never_comes_ends_the_docking_and_the_node_with_status_1(sim_time, 
 
 def test_a_parameter_that_makes_no_sense_ends_the_node_and_is_named():
     process = start('oomwoo_clean.dock_drive_node', 'staging_m:=0.01')
-    assert process.wait(30) == 2 and 'staging_m' in process.stderr.read()
+    assert process.wait(90) == 2 and 'staging_m' in process.stderr.read()
 
 
 def test_the_readmes_parameter_table_is_up_to_date():
