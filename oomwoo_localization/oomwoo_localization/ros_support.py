@@ -376,9 +376,9 @@ def run_nodes(factories, args=None):
     Run nodes in this process until SIGINT, SIGTERM or one of them is done, then stop each.
 
     ``factories`` are called without arguments, after ``rclpy.init(args=args)``. Nodes are stopped
-    while they can still publish, so that each can leave the robot standing. Returns the exit
-    status: 0, 2 when a node refuses its parameters, or ``exit_status`` of the node that asked for
-    the end with ``done = True``.
+    while they can still publish, so that each can leave the robot standing; what a callback raises
+    goes on only after that. Returns the exit status: 0, 2 when a node refuses its parameters, or
+    ``exit_status`` of the node that asked for the end with ``done = True``.
     """
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     ended = []
@@ -400,14 +400,24 @@ def run_nodes(factories, args=None):
         gc.collect()
         gc.freeze()
         done = []
-        while not ended and not done:
-            executor.spin_once(timeout_sec=0.2)
-            done = [node for node in nodes if getattr(node, 'done', False)]
-        for node in nodes:
-            node.stop()
+        try:
+            while not ended and not done:
+                executor.spin_once(timeout_sec=0.2)
+                done = [node for node in nodes if getattr(node, 'done', False)]
+        finally:
+            for node in nodes:
+                _stop(node)
         return getattr((done or nodes)[0], 'exit_status', 0)
     finally:
         FrameTree._heard = None
         for node in nodes:
             node.destroy_node()
         rclpy.try_shutdown()
+
+
+def _stop(node):
+    """Stop a node; one that cannot be stopped keeps no other from it, and hides no error."""
+    try:
+        node.stop()
+    except Exception as error:              # of any kind: the others have to stand as well
+        node.get_logger().error(f'not stopped in order: {type(error).__name__}: {error}')

@@ -108,3 +108,30 @@ def test_the_first_that_is_done_ends_all_and_says_how():
 
     assert run_nodes([lambda: Long('long'), Short]) == 3
     assert stopped == [True, True]
+
+
+def test_what_a_callback_raises_leaves_no_robot_driving():
+    """Each is stopped while it can still publish, also after one that cannot; then it goes on."""
+    stopped = []
+
+    class Failing(SuiteNode):
+
+        def __init__(self):
+            super().__init__('failing')
+            self.create_timer(0.05, self._fail)
+
+        def _fail(self):
+            raise RuntimeError('in a callback')
+
+        def stop(self):
+            stopped.append(self.context.ok())
+            raise ValueError('in stop')
+
+    class Other(SuiteNode):
+
+        def stop(self):
+            stopped.append(self.context.ok())
+
+    with pytest.raises(RuntimeError, match='in a callback'):
+        run_nodes([Failing, lambda: Other('other')])
+    assert stopped == [True, True]
