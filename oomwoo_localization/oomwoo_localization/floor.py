@@ -28,7 +28,13 @@ def reachable_floor(grid, pose, clearance_m, search_m=0.4):
 
 
 def nearest_cell(grid, mask, point, search_m):
-    """Return the (row, column) in ``mask`` nearest to ``point`` (2,), None beyond ``search_m``."""
+    """
+    Return the (row, column) in ``mask`` nearest to ``point`` (2,), None beyond ``search_m``.
+
+    None, too, for a point that is not finite.
+    """
+    if not np.isfinite(point).all():
+        return None
     centre = grid.points_to_cells(np.array([point]))[0]
     reach = int(np.ceil(search_m / grid.resolution)) + 1
     low = np.maximum(np.rint(centre).astype(int) - reach, 0)

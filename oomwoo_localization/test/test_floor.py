@@ -104,3 +104,15 @@ def test_between_ends_at_the_end_and_leaves_no_gap():
 
 def test_a_disc_has_its_area():
     assert len(disc_cells(0.5, 0.02)) * 0.02 ** 2 == pytest.approx(math.pi * 0.25, rel=0.01)
+
+
+def test_a_pose_that_is_not_finite_is_none_at_all():
+    coverage = FloorCoverage(room(), (2.0, 1.5, 0.0), RADIUS_M)
+    coverage.observe((1.0, 1.5))
+    covered_m2 = coverage.covered_m2
+    for bad in ((math.nan, 1.5), (1.0, math.inf)):
+        assert coverage.observe(bad) == 0.0 and coverage.covered_m2 == covered_m2
+        with pytest.raises(GridError, match='no floor'):
+            FloorCoverage(room(), bad, RADIUS_M)
+    coverage.observe((1.2, 1.5))
+    assert coverage.driven_m == pytest.approx(0.2), 'it goes on from the last pose that was one'
