@@ -2,6 +2,7 @@
 from launch.actions import EmitEvent, LogInfo, RegisterEventHandler
 from launch.event_handlers import OnProcessExit
 from launch.events import Shutdown
+from oomwoo_clean.job_run import NOT_DONE_STATUS
 from oomwoo_sim_support.launch_choices import (
     COMPOSE,
     described,
@@ -21,6 +22,10 @@ ARGUMENTS = (
         'clean_manager/clean_edges'),
     ('exit_when_done', 'true', 'end the launch when the job has ended'),
     ('bump_map', 'true', 'start the bump map, too, from which edges found by touch are taken'),
+    (
+        'bump_map_file', '',
+        'where the bump map is kept: a .npz, or a map file (.yaml) to keep it beside; empty: '
+        'nowhere'),
     COMPOSE,
     ('namespace', '', 'namespace of both nodes'),
     ('params_file', '', 'YAML with further parameters for both nodes'),
@@ -28,6 +33,9 @@ ARGUMENTS = (
 # A follower whose manager is gone stops by itself after this.
 LEASE_S = 3.0
 RESPAWN_DELAY_S = 1.0
+# Exit statuses of a manager that has nothing to come back for: done or stopped, refused
+# parameters, job ended otherwise. A traceback's is 1.
+ENDINGS = (0, 2, NOT_DONE_STATUS)
 
 
 def _start(context):
@@ -51,7 +59,8 @@ def _start(context):
         processes.insert(0, SuiteProcess(
             package='oomwoo_clean', executable='bump_map', namespace=value['namespace'],
             respawn=True, respawn_delay=RESPAWN_DELAY_S,
-            parameters=[{'use_sim_time': common['use_sim_time']}, *more],
+            parameters=[{
+                'use_sim_time': common['use_sim_time'], 'file': value['bump_map_file']}, *more],
             remappings=[('/tf', 'tf'), ('/tf_static', 'tf_static')]))
     if is_true('compose', value['compose']):
         processes = [in_one_process(processes)]
@@ -60,11 +69,13 @@ def _start(context):
 
 
 def _manager_ended(event, context):
-    """End with a manager that ended by itself; one that was killed comes back to its job."""
-    if event.returncode >= 0:
+    """End with a manager that ended by itself; one that was killed or broke down comes back."""
+    if event.returncode in ENDINGS:
         return [EmitEvent(event=Shutdown(reason='the edge manager has ended'))]
-    return [LogInfo(
-        msg=f'the edge manager was killed (signal {-event.returncode}); it is started again')]
+    how = (
+        f'was killed (signal {-event.returncode})' if event.returncode < 0
+        else f'broke down (exit status {event.returncode})')
+    return [LogInfo(msg=f'the edge manager {how}; it is started again')]
 
 
 def generate_launch_description():

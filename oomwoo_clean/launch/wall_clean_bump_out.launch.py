@@ -10,6 +10,10 @@ from oomwoo_sim_support.launch_choices import described, given, is_true, number
 ARGUMENTS = (
     ('use_sim_time', 'false', 'take the time from /clock'),
     ('bump_map', 'true', 'start the bump map, too; false: the bump-out alone'),
+    (
+        'bump_map_file', '',
+        'where the bump map is kept: a .npz, or a map file (.yaml) to keep it beside; empty: '
+        'nowhere'),
     ('autostart', 'true', 'enabled from the start; false: waits for wall_clean_bump_out/enable'),
     ('duration', '0.0', 'seconds after which it stops by itself; 0: never'),
     ('namespace', '', 'namespace of both nodes'),
@@ -34,8 +38,8 @@ def _start(context):
         nodes.append(Node(
             package='oomwoo_clean', executable='bump_map', name='bump_map',
             namespace=value['namespace'], output='screen', remappings=tf, parameters=[{
-                'use_sim_time': use_sim_time, 'segment_gap_m': SEGMENT_GAP_M,
-                'through_m': THROUGH_M}, *more]))
+                'use_sim_time': use_sim_time, 'file': value['bump_map_file'],
+                'segment_gap_m': SEGMENT_GAP_M, 'through_m': THROUGH_M}, *more]))
     return nodes
 
 
