@@ -391,13 +391,14 @@ class BumpMap:
 
     def load(self, path):
         """
-        Take over what was saved; touches that wait for a place are kept.
+        Add what was saved to what was felt since.
 
         Raises BumpMapFileError (a ValueError) naming the file when it is none or belongs to
         another map, and changes nothing then.
         """
         contacts, centres = load_bump_map(path, self.reference)
-        self._contacts, self._passage = contacts, Passage(centres)
+        self._contacts = contacts + self._contacts
+        self._passage = Passage([*centres, *self._passage.centres()])
         self._changed()
 
     # -- computed when asked for ------------------------------------------------------------

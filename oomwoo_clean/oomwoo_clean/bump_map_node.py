@@ -12,7 +12,7 @@ from geometry_msgs.msg import Point
 from nav_msgs.msg import OccupancyGrid, Odometry
 import numpy as np
 from oomwoo_clean.bump_map import BumpMap, BumpMapSettings
-from oomwoo_clean.bump_map_store import BumpMapFileError
+from oomwoo_clean.bump_map_store import BumpMapFileError, same_home
 from oomwoo_localization.frames import compose
 from oomwoo_localization.grids import GridError
 from oomwoo_localization.ros_support import (
@@ -34,6 +34,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 HALVES = ('left', 'right')
 _TICK_S = 0.2
+_LOOK_S = 1.0                 # whether somebody still judges the localization is asked this often
 _REFIT_S = 1.0                # walls are fitted anew this often at most: 14 ms with 300 touches
 _AHEAD_S = 0.2                # odometry older than this is not extrapolated any further
 _WALL_RGB, _TOUCH_RGB = (0.9, 0.1, 0.1), (1.0, 0.6, 0.0)
@@ -72,6 +73,7 @@ class BumpMapNode(SuiteNode):
         self._loaded = self._path is None
         self._odom = None                  # pose, (m/s, rad/s), stamp_s, when it came
         self._said_lost = False            # by localization_health
+        self._judged = (-math.inf, False)  # when that was asked, whether anybody is there to say
         self._localized = (None, -math.inf)
         self._heard_s = dict.fromkeys(HALVES, None)
         self._published = (-1, -math.inf, None)      # version, when, touches
@@ -93,21 +95,44 @@ class BumpMapNode(SuiteNode):
 
     def _on_map(self, msg):
         try:
-            self._map.reference = grid_from_msg(msg)
+            grid = grid_from_msg(msg)
         except GridError as error:
             self.get_logger().warning(f'{self.resolve_topic_name("map")} not taken: {error}')
             return
-        if not self._loaded and not self._map.placed:
+        old = self._map.reference
+        if old is not None and not same_home(old, grid):
+            self._begin_anew()
+        self._map.reference = grid
+        if not self._loaded:
             self._load()
         self._published = (-1, -math.inf, None)
+
+    def _begin_anew(self):
+        """Keep the touches with the map that they were made on; another map begins with none."""
+        count, saved, what = self._map.placed, True, 'there were no touches'
+        if count and self._path is not None and self.settings.autosave:
+            saved, what = self._save()
+        elif count:
+            what = f'{count} touches of the old one are forgotten'
+        self._map.clear()
+        self._loaded, self._refused = self._path is None, ''
+        message = f'another map: {what}; begins an empty bump map'
+        if saved:
+            self.get_logger().info(message)
+        else:
+            self.get_logger().error(message)
 
     def _load(self):
         """Take over the file; one of another map is tried again when another map comes."""
         self._loaded, self._refused = True, ''
-        if not self._path.exists():
-            return
         try:
+            if not self._path.exists():
+                return
             self._map.load(self._path)
+        except OSError as error:           # a name too long, a folder without permission
+            self._loaded = False
+            self._refused = f'{self._path}: cannot be read ({error.strerror})'
+            return
         except BumpMapFileError as error:
             self._loaded, self._refused = False, str(error)
             return
@@ -153,8 +178,17 @@ class BumpMapNode(SuiteNode):
         heard_s = self._localized[0]
         missing = (
             heard_s is None or self.now_s() - heard_s > self.settings.localizer_stale_s)
-        self._map.lost(self._said_lost or missing, self.now_s())
-        return 'no transform' if missing else 'lost' if self._said_lost else ''
+        lost = self._said_lost and self._is_judged()
+        self._map.lost(lost or missing, self.now_s())
+        return 'no transform' if missing else 'lost' if lost else ''
+
+    def _is_judged(self):
+        """Tell whether anybody can still take back that the robot is lost."""
+        now_s, (asked_s, there) = self.now_s(), self._judged
+        if not 0.0 <= now_s - asked_s < _LOOK_S:
+            there = self.count_publishers('localization_health/lost') > 0
+            self._judged = now_s, there
+        return there
 
     def _tick(self):
         now_s = self.now_s()
@@ -262,7 +296,7 @@ class BumpMapNode(SuiteNode):
     def _on_clear(self, _, response):
         count = self._map.placed
         self._map.clear()
-        self._refused = ''
+        self._loaded, self._refused = True, ''         # or the next map would bring it all back
         response.success, response.message = True, f'forgot {count} touches'
         return response
 
@@ -282,8 +316,11 @@ class BumpMapNode(SuiteNode):
     def stop(self):
         """Save, if that is wanted."""
         if self._path is not None and self.settings.autosave and self._map.placed:
-            _, message = self._save()
-            self.get_logger().info(message)
+            saved, message = self._save()
+            if saved:
+                self.get_logger().info(message)
+            else:
+                self.get_logger().error(message)
 
 
 def bump_map_path(file):

@@ -11,7 +11,7 @@ from geometry_msgs.msg import TransformStamped
 from nav_msgs.msg import OccupancyGrid as GridMsg
 from nav_msgs.msg import Odometry
 import numpy as np
-from oomwoo_clean.bump_map_node import bump_map_path, driven_on
+from oomwoo_clean.bump_map_node import bump_map_path, BumpMapNode, driven_on
 from oomwoo_localization.frames import compose
 from oomwoo_localization.grids import OccupancyGrid
 from oomwoo_localization.ros_support import grid_from_msg, grid_to_msg, LATCHED_QOS, pose_to_msg
@@ -307,3 +307,106 @@ def test_where_it_is_kept_and_where_a_moving_robot_is_by_now():
     assert turned[2] == pytest.approx(0.2) and turned[1] == pytest.approx(0.002, abs=1e-4)
     np.testing.assert_allclose(driven_on((0, 0, 0), 0.3, 0.0, 9.0), (0.06, 0, 0))
     np.testing.assert_allclose(driven_on((0, 0, 0), 0.3, 0.0, -1.0), (0, 0, 0))
+
+
+OTHER = OccupancyGrid(np.where(np.eye(60, 80) > 0, 100, 0).astype(np.int8), 0.05, MAP.origin)
+
+
+@pytest.fixture
+def make():
+    """Return a function that makes a node in this process, which nobody runs."""
+    rclpy.init()
+    nodes = []
+
+    def build(**parameters):
+        nodes.append(BumpMapNode(parameter_overrides=[
+            Parameter(name, value=value) for name, value in parameters.items()]))
+        return nodes[-1]
+
+    yield build
+    for node in nodes:
+        node.destroy_node()
+    rclpy.shutdown()
+
+
+def feel(node, *places):
+    """Let the node's map feel something at poses, each a while after the one before."""
+    for pose in places:
+        feel.time_s += 10.0
+        node._map.localized((0.0, 0.0, 0.0), feel.time_s)
+        node._map.moved(pose, feel.time_s)
+        node._map.press('left', pose, feel.time_s)
+        node._map.release('left', feel.time_s + 0.2)
+
+
+feel.time_s = 1000.0
+
+
+def test_touches_stay_with_the_map_that_they_were_made_on(make, tmp_path):
+    file = tmp_path / 'a.npz'
+    node = make(file=str(file))
+    node._on_map(grid_to_msg(MAP))
+    feel(node, (0.0, 0.0, 0.0), (0.0, 1.0, 1.0))
+    node._on_map(grid_to_msg(MAP))                     # said again
+    grown = OccupancyGrid(np.zeros((70, 90), dtype=np.int8), 0.05, MAP.origin)
+    node._on_map(grid_to_msg(grown))
+    assert node._map.placed == 2 and not file.exists()
+
+    node._on_map(grid_to_msg(OTHER))                   # smaller, with walls in it
+    assert node._map.placed == 0 and 'another map' in node._refused
+    first = file.read_bytes()
+    feel(node, (0.5, 0.0, 0.0))
+    node.stop()
+    assert file.read_bytes() == first
+    node._on_map(grid_to_msg(grown))                   # home again
+    assert node._map.placed == 2 and not node._refused
+    assert file.read_bytes() == first
+
+
+def test_what_was_cleared_does_not_come_back_with_the_next_map(make, tmp_path):
+    file = str(tmp_path / 'a.npz')
+    first = make(file=file)
+    first._on_map(grid_to_msg(MAP))
+    feel(first, (0.0, 0.0, 0.0))
+    first.stop()
+    node = make(file=file)
+    node._on_clear(None, Trigger.Response())
+    node._on_map(grid_to_msg(MAP))
+    assert node._map.placed == 0 and not node._refused
+
+
+def test_a_file_that_cannot_be_asked_for_is_refused_and_the_end_says_so(make, tmp_path):
+    node = make(file=str(tmp_path / ('n' * 300 + '.npz')))
+    node._on_map(grid_to_msg(MAP))
+    assert 'cannot be read (File name too long)' in node._refused
+    feel(node, (0.0, 0.0, 0.0))
+
+    said = {'info': [], 'error': []}
+
+    class Ears:
+        info, error = said['info'].append, said['error'].append
+
+    node.get_logger = Ears
+    node.stop()
+    assert not said['info'] and 'not saved' in said['error'][0]
+
+
+def test_lost_said_by_one_who_is_gone_is_no_reason_to_wait(make):
+    node, judge = make(), rclpy.create_node('judge')
+    lost = judge.create_publisher(Bool, 'localization_health/lost', LATCHED_QOS)
+    node._localized = (node.now_s(), 0.0)
+    node._on_lost(Bool(data=True))
+
+    def comes_to(state):
+        end = time.monotonic() + 20.0
+        while time.monotonic() < end:
+            node._localized = (node.now_s(), 0.0)
+            if node._watch_localization() == state:
+                return True
+            time.sleep(0.1)
+        return False
+
+    assert comes_to('lost')
+    judge.destroy_publisher(lost)
+    judge.destroy_node()
+    assert comes_to('')
