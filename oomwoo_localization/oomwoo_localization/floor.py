@@ -97,8 +97,10 @@ class FloorCoverage:
         Take in where the body is, (x, y, ...); what it passed since the last call is covered.
 
         Returns the m^2 newly covered. Without ``counts`` it has only moved there. A jump of more
-        than JUMP_M covers nothing on the way.
+        than JUMP_M covers nothing on the way; a pose that is not finite is none at all.
         """
+        if not np.isfinite(pose[:2]).all():
+            return 0.0
         here = (float(pose[0]), float(pose[1]))
         step_m = math.dist(here, self._last) if self._last is not None else math.inf
         jumped = step_m > JUMP_M
