@@ -9,6 +9,7 @@ import sys
 
 from action_msgs.msg import GoalStatus, GoalStatusArray
 from nav_msgs.msg import OccupancyGrid, Odometry
+import numpy as np
 from oomwoo_localization.grids import GridError
 from oomwoo_localization.ros_support import (
     ERROR,
@@ -87,9 +88,14 @@ class CoverageMeterNode(SuiteNode):
 
     def _on_map(self, msg):
         try:
-            self._grid = grid_from_msg(msg)
+            grid = grid_from_msg(msg)
         except GridError as error:
             self._complain('bad_map', f'topic map: {error}')
+            return
+        if self._grid is not None and not _same(grid, self._grid):
+            self.get_logger().warning('topic map: another map: measuring begins anew on that')
+            self._begin_anew()
+        self._grid = grid
 
     def _on_cleaning(self, msg):
         self._counter.cleaning = msg.data
@@ -116,6 +122,9 @@ class CoverageMeterNode(SuiteNode):
         self._take(pose_from_msg(msg.pose.pose))
 
     def _tick(self):
+        if self._counter.cleaning and not self.count_publishers('cleaning_active'):
+            self._counter.cleaning = False          # who said so is gone
+            self.get_logger().warning('who cleaned is gone: nobody cleans')
         if self.settings.source == 'tf' or (
                 self.settings.source == 'auto' and not self.count_publishers('odom_truth')):
             stamped = self._frames.stamped_pose(
@@ -130,6 +139,10 @@ class CoverageMeterNode(SuiteNode):
             self._finish(window_s)
 
     def _take(self, pose):
+        if not np.isfinite(pose).all():
+            self.get_logger().warning(
+                'a pose of the robot is not finite: ignored', throttle_duration_sec=5.0)
+            return
         if self._meter is None and self._grid is not None:
             try:
                 self._meter = CoverageMeter(self._grid, pose)
@@ -178,6 +191,9 @@ class CoverageMeterNode(SuiteNode):
     def time_went_back(self):
         """Begin anew: the world did."""
         self._frames.clear()
+        self._begin_anew()
+
+    def _begin_anew(self):
         cleaning = self._counter.cleaning
         self._meter, self._counter = None, EventCounter()
         self._counter.cleaning = cleaning
@@ -187,6 +203,12 @@ class CoverageMeterNode(SuiteNode):
         """Say what it came to, unless that was said."""
         if self._meter is not None and not getattr(self, 'done', False):
             self.get_logger().info(f'COVERAGE: {self.report()}')
+
+
+def _same(grid, other):
+    return (
+        grid.shape == other.shape and grid.resolution == other.resolution
+        and np.array_equal(grid.origin, other.origin) and np.array_equal(grid.cells, other.cells))
 
 
 def main(args=None):

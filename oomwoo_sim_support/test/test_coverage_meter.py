@@ -13,6 +13,7 @@ from oomwoo_localization.grids import GridError
 from oomwoo_localization.robot import load_robot
 from oomwoo_localization.ros_support import grid_to_msg, LATCHED_QOS, pose_to_msg
 from oomwoo_sim_support.coverage_meter import CoverageMeter, EventCounter
+from oomwoo_sim_support.coverage_meter_node import CoverageMeterNode
 import pytest
 from rcl_interfaces.msg import Log
 import rclpy
@@ -165,3 +166,40 @@ def test_where_nothing_cleans_it_gives_up_and_says_why():
     said = meter.communicate(timeout=90)[1]
     assert meter.returncode == 1
     assert 'nothing has begun to clean in 2 s' in said and 'no map yet' in said
+
+
+@pytest.fixture
+def meter():
+    rclpy.init()
+    node = CoverageMeterNode()
+    yield node
+    node.destroy_node()
+    rclpy.shutdown()
+
+
+def truth_at(x):
+    msg = Odometry()
+    msg.header.frame_id, msg.pose.pose = 'map', pose_to_msg((x, 0.0, 0.0))
+    return msg
+
+
+def test_a_pose_that_is_not_finite_is_ignored_another_map_begins_anew_and_the_dead_do_not_clean(
+        meter):
+    meter._on_truth(truth_at(math.nan))
+    meter._on_map(grid_to_msg(room(4.0, 3.0)))
+    meter._on_cleaning(Bool(data=True))
+    for x in (math.nan, 0.0, 0.1, math.inf, math.nan, 0.2):
+        meter._on_truth(truth_at(x))
+    assert 'covered' in meter.report() and '0.2 m driven' in meter.report()
+    meter._counter.bumper(0, True)
+    meter._on_map(grid_to_msg(room(4.0, 3.0)))
+    assert '0.2 m driven' in meter.report(), 'the same map again changes nothing'
+    meter._on_map(grid_to_msg(room(3.0, 2.0)))
+    meter._on_truth(truth_at(0.0))
+    assert '0.0 m driven, 0 bumper contacts' in meter.report()
+    assert meter._meter.coverage.floor_m2 < 6.0
+    meter._tick()                             # nobody publishes cleaning_active in this graph
+    covered_m2 = meter._meter.coverage.covered_m2
+    for x in (0.3, 0.6):
+        meter._on_truth(truth_at(x))
+    assert meter._meter.coverage.covered_m2 == covered_m2
