@@ -58,7 +58,7 @@ class CoverageController:
         now_s = seen.time_s
         for side, pressed in (('left', seen.bumper_left), ('right', seen.bumper_right)):
             self.reflex.bumper(side, pressed, now_s)
-        self.reflex.odometry(seen.odom)
+        self.reflex.odometry(seen.odom, now_s)
         self.reflex.scanned(seen.scan, seen.base_from_scan, now_s)
         out = self.reflex.step(now_s)
         if out.changed:

@@ -33,9 +33,9 @@ from oomwoo_clean.reflex_settings import (
     WEDGED,
     WIGGLE,
 )
-from oomwoo_clean.scan_motion import changed_share, STOOD
+from oomwoo_clean.scan_motion import changed_share, STOOD, usable
 from oomwoo_clean.travel_watch import TravelWatch
-from oomwoo_localization.frames import compose
+from oomwoo_localization.frames import compose, inverse
 from oomwoo_localization.robot import load_robot
 from oomwoo_localization.settings import check_settings
 
@@ -47,6 +47,7 @@ _FREED_S = 0.5                # a bumper that has let go for this long has let g
 _FREED_SHARE = 0.5            # of the beams: the robot is not where it was stuck
 _MOVED_SHARE = 0.2            # the same, of a peel that leads there and back
 _LOOK_AGAIN_S = 1.0
+_ODOMETRY_COUNTS_S = 0.5      # from an older one it is not known where a bump was
 
 
 class EscapeReflex:
@@ -75,7 +76,8 @@ class EscapeReflex:
         self._bumpers = BumperWatch(s.release_s)
         self._travel = TravelWatch(s.window_m, math.radians(s.window_deg))
         self._drove_s = self._echo_s = None   # last command of others, last one of ours
-        self._odom = None
+        # Where odometry was last, when, and the dead reckoning at that moment.
+        self._odom, self._odom_s, self._reckoned = np.zeros(3), -math.inf, np.zeros(3)
         self._peels = deque(maxlen=16)        # (when, x, y)
         self._stepped_s = None
         self._said = (WATCH, '', '')
@@ -95,15 +97,19 @@ class EscapeReflex:
         """Take what a switch ('left' or 'right') says."""
         # Between two steps it may have been pressed any time since the one before.
         before_s = self._stepped_s
+        self._senses.now_s = now_s
         looked = before_s is not None and 0.0 <= now_s - before_s <= _STEP_MOST_S
         if self._bumpers.press(side, pressed, now_s, before_s if looked else now_s):
             self._senses.felt.add(side)
             self._senses.last_side = side
-            self._bumpers.bump(self._place(), now_s)
-            self._travel.restart()
+            if self._knows_place(now_s):
+                self._bumpers.bump(self._place(), now_s)
+            self._restart_travel()
 
     def commanded(self, linear, angular, now_s):
-        """Take a command that went to the base, whoever's it is."""
+        """Take a command that went to the base, whoever's it is; only finite ones count."""
+        if not (math.isfinite(linear) and math.isfinite(angular)):
+            return
         self._travel.command(linear, angular, now_s)
         if (linear, angular) in self._senses.own and self.state != WATCH:
             self._echo_s = now_s
@@ -111,21 +117,36 @@ class EscapeReflex:
             self._drove_s = now_s
 
     def scanned(self, scan, base_from_scan, now_s):
-        """Take a :class:`~oomwoo_localization.scans.Scan` and its 4 x 4 mount."""
+        """
+        Take a :class:`~oomwoo_localization.scans.Scan` and its 4 x 4 mount.
+
+        Returns False for one with too few beams, which counts as none.
+        """
+        if not usable(scan):
+            return False
         senses = self._senses
         senses.scan, senses.mount, senses.scan_s = scan, base_from_scan, now_s
         yaw = math.atan2(base_from_scan[1, 0], base_from_scan[0, 0])
         self._travel.scan(scan, now_s, yaw)
+        return True
 
-    def odometry(self, pose):
-        """Take the plane pose (3,) of wheel odometry."""
-        self._odom = np.asarray(pose, dtype=float)
+    def odometry(self, pose, now_s):
+        """
+        Take the plane pose (3,) of wheel odometry, which came at ``now_s``.
+
+        Returns False for one that is not finite, which counts as none.
+        """
+        pose = np.asarray(pose, dtype=float)
+        if not np.isfinite(pose).all():
+            return False
+        self._odom, self._odom_s, self._reckoned = pose, now_s, self._travel.pose
+        return True
 
     def free(self):
         """Let behaviours drive again: somebody says that the robot is free."""
         was = self.state == STUCK
         self._forget_trouble()
-        self._travel.restart()
+        self._restart_travel()
         self._bumpers.forget_bumps()
         self._watch()
         self._armed_s = self._senses.now_s
@@ -198,17 +219,12 @@ class EscapeReflex:
 
     def _drives(self, held):
         """Tell whether the robot has been driven into what it touches, and not touched by it."""
-        if self._drove_s is None:
-            return self.state != WATCH or self._echo_s is None and not self._heard_commands
-        return self.state != WATCH or self._drove_s >= held.since_s - _DROVE_S
-
-    @property
-    def _heard_commands(self):
-        return self._travel.heard
+        return self.state != WATCH or self._drove_s is not None and (
+            self._drove_s >= held.since_s - _DROVE_S)
 
     def _overridden(self, now_s):
         """Tell whether own commands do not reach the base, where others' do."""
-        if self.state == WATCH or not self._heard_commands:
+        if self.state == WATCH or not self._travel.heard:
             return False
         last_s = max(self._began_s, -math.inf if self._echo_s is None else self._echo_s)
         return now_s - last_s > _ECHO_S
@@ -227,7 +243,7 @@ class EscapeReflex:
             moves.peel(self._senses, self.settings, self.robot.body.radius, held.side, times),
             now_s)
         self._before = self._senses.scan if self._senses.sees() else None
-        self._travel.restart()
+        self._restart_travel()
         ahead = compose(self._senses.pose, (self.robot.body.radius, 0.0, 0.0))
         self._record(ahead[:2], HELD_BUMPER)
 
@@ -305,7 +321,7 @@ class EscapeReflex:
                 moves.wiggle(self._senses, self.settings, self.robot.body.radius), now_s)
         else:
             self._spiral(evidence, now_s)
-        travel.restart()
+        self._restart_travel()
 
     def _spiral(self, evidence, now_s):
         self._spirals += 1
@@ -315,7 +331,7 @@ class EscapeReflex:
             f'{evidence}; spirals {"forward" if forward else "backwards"}',
             moves.spiral(self._senses, self.settings, self.robot.body.radius,
                          1 if forward else -1, 1 if self._spirals % 4 < 2 else -1), now_s)
-        self._travel.restart()
+        self._restart_travel()
 
     def _after_wiggle_or_spiral(self, now_s):
         """Hand back if the scan shows motion, else do more; not for ever."""
@@ -327,7 +343,7 @@ class EscapeReflex:
             else:
                 self._watch()
         elif found is not None and found.verdict != STOOD:
-            self._travel.restart()
+            self._restart_travel()
             self._watch()
         elif self._spirals < 2:
             self._spiral('the scan still does not change', now_s)
@@ -401,8 +417,21 @@ class EscapeReflex:
         self._pocket = Pocket(
             (float(place[0]), float(place[1])), radius_m or self.settings.pocket_radius_m, reason)
 
+    def _knows_place(self, now_s):
+        """Tell whether odometry is young enough to say where a bump was."""
+        return 0.0 <= now_s - self._odom_s <= _ODOMETRY_COUNTS_S
+
     def _place_pose(self):
-        return self._travel.pose if self._odom is None else self._odom
+        """Return the pose by odometry; from where that ceased, by the commands."""
+        if self._knows_place(self._senses.now_s):
+            return self._odom
+        return compose(self._odom, compose(inverse(self._reckoned), self._travel.pose))
+
+    def _restart_travel(self):
+        """Count commanded travel anew; where the robot is stays known."""
+        self._odom = self._place_pose()
+        self._reckoned = np.zeros(3)
+        self._travel.restart()
 
     def _place(self):
         return self._place_pose()[:2]

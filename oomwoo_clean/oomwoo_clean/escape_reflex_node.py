@@ -40,7 +40,7 @@ _STEP_S = 0.05                # while it drives, or something is pressed
 _LOOK_S = 1.0                 # how often it looks whether its senses are there
 _HOLD_S = 0.2                 # a robot that is held is told so this often
 _ALIVE_S = 0.5                # and others, that it still is
-_SILENT_S = 2.0               # a scan that has not come for this long does not come
+_SILENT_S = 2.0               # a scan or odometry that has not come for this long does not come
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,8 @@ class EscapeReflexNode(SuiteNode):
         super().__init__('escape_reflex', NodeSettings, **kwargs)
         self._reflex = EscapeReflex(self.settings, load_robot(self.settings.robot_file or None))
         self._frames, self._mounts = RareFrames(self), {}
-        self._scan_s = self._drove_s = self._odom = None
+        self._scan_s = self._drove_s = self._odom_s = self._odom = None
+        self._scan_fault = self._odom_fault = ''
         self._said_s = self._sent_s = -math.inf
         self._was_active, self._sent = False, None
         self._command = self.create_publisher(Twist, 'cmd_vel_reflex', 10)
@@ -92,47 +93,65 @@ class EscapeReflexNode(SuiteNode):
             self._step()
 
     def _on_command(self, msg):
+        linear, angular = msg.linear.x, msg.angular.z
+        if not (math.isfinite(linear) and math.isfinite(angular)):
+            self.get_logger().warning(
+                f'topic {self.resolve_topic_name("cmd_vel_mux")}: a speed is not a number or not '
+                'finite; ignored', throttle_duration_sec=5.0)
+            return
         self._drove_s = now_s = self.now_s()
-        self._reflex.commanded(msg.linear.x, msg.angular.z, now_s)
+        self._reflex.commanded(linear, angular, now_s)
 
     def _on_odom(self, raw):
-        self._odom = raw
+        self._odom, self._came_s = raw, self.now_s()
 
     def _read_odometry(self):
         """Show the reflex where it is, as odometry last said."""
-        if self._odom is not None:
-            msg = deserialize_message(self._odom, Odometry)
-            self._odom = None
-            self._reflex.odometry(pose_from_msg(msg.pose.pose))
+        if self._odom is None:
+            return
+        msg = deserialize_message(self._odom, Odometry)
+        self._odom = None
+        if self._reflex.odometry(pose_from_msg(msg.pose.pose), self._came_s):
+            self._odom_s, self._odom_fault = self._came_s, ''
+        else:
+            self._odom_fault = 'its pose is not finite'
 
     def _on_touch_cleaning(self, msg):
         self._reflex.touch_cleaning = msg.data
 
     def _on_scan(self, raw):
-        now_s = self._scan_s = self.now_s()
-        if not self._reflex.wants_scan(now_s):
+        now_s = self.now_s()
+        if not (self._scan_fault or self._reflex.wants_scan(now_s)):
+            self._scan_s = now_s
             return
-        msg = deserialize_message(raw, LaserScan)
-        if abs(now_s - seconds(msg.header.stamp)) > self.settings.stale_s:
+        self._scan_fault = self._use_scan(deserialize_message(raw, LaserScan), now_s)
+        if self._scan_fault:
+            self.get_logger().warning(
+                f'topic {self.resolve_topic_name("scan")}: {self._scan_fault}; ignored',
+                throttle_duration_sec=5.0)
             return
+        self._scan_s = now_s
+        self._step()
+
+    def _use_scan(self, msg, now_s):
+        """Show the reflex a scan; return why that cannot be, '' when it can."""
+        age_s = now_s - seconds(msg.header.stamp)
+        if abs(age_s) > self.settings.stale_s:
+            return f'stamped {abs(age_s):.1f} s {"ago" if age_s > 0.0 else "ahead"}'
         mount = self._mount(msg.header.frame_id)
         if mount is None:
-            return
+            return f'no transform {self.settings.base_frame} <- {msg.header.frame_id!r}'
         try:
-            self._reflex.scanned(scan_from_msg(msg), mount, now_s)
+            used = self._reflex.scanned(scan_from_msg(msg), mount, now_s)
         except ScanError as error:
-            self.get_logger().warning(f'topic scan: {error}; ignored', throttle_duration_sec=5.0)
-            return
-        self._step()
+            return str(error)
+        return '' if used else f'too few of its {len(msg.ranges)} beams are measurements'
 
     def _mount(self, frame):
         """Return the 4 x 4 mount of a scan frame, or None; looked up until it is known."""
         if frame not in self._mounts:
             found = self._frames.matrix(self.settings.base_frame, frame) if frame else None
             if found is None:
-                self.get_logger().warning(
-                    f'topic scan: no transform {self.settings.base_frame} <- {frame!r}',
-                    throttle_duration_sec=5.0)
                 return None
             self._mounts[frame] = found
         return self._mounts[frame]
@@ -190,24 +209,38 @@ class EscapeReflexNode(SuiteNode):
     def _look(self):
         """Place pockets on the map, and say which of the senses are missing."""
         self._place_pockets()
+        if self._reflex.touch_cleaning and not self.count_publishers('touch_cleaning'):
+            self._reflex.touch_cleaning = False          # who said so did not end in order
+        self._read_odometry()
         if self._reflex.state != WATCH:
             return
         now_s = self.now_s()
         driven = self._drove_s is not None and 0.0 <= now_s - self._drove_s < _SILENT_S
-        silent = self._scan_s is None or now_s - self._scan_s > _SILENT_S
         absent = [self.resolve_topic_name(f'bumper/{side}') for side in ('left', 'right')
                   if not self.count_publishers(f'bumper/{side}')]
         if absent:
             self.set_status(
                 WARN, f'watching, but nobody publishes {" and ".join(absent)}: blind to contact',
                 WATCH, 'NO_BUMPER')
-        elif driven and silent:
-            topic = self.resolve_topic_name('scan')
+        elif driven and self._silent(self._scan_s, now_s):
             self.set_status(
-                WARN, f'watching, but nothing comes on {topic}: cannot tell a robot that is '
-                'high-centred', WATCH, 'NO_SCAN')
+                WARN, f'watching, but {self._missing("scan", self._scan_fault)}: cannot tell a '
+                'robot that is high-centred', WATCH, 'NO_SCAN')
+        elif driven and self._silent(self._odom_s, now_s):
+            self.set_status(
+                WARN, f'watching, but {self._missing("odom", self._odom_fault)}: cannot tell a '
+                'robot that is confined', WATCH, 'NO_ODOMETRY')
         elif self._status.level == WARN:
             self.set_status(OK, 'watching', WATCH)
+
+    @staticmethod
+    def _silent(heard_s, now_s):
+        return heard_s is None or now_s - heard_s > _SILENT_S
+
+    def _missing(self, topic, fault):
+        topic = self.resolve_topic_name(topic)
+        return f'what comes on {topic} is of no use ({fault})' if fault else (
+            f'nothing comes on {topic}')
 
     def _place_pockets(self):
         """Publish what was recorded in odom, as soon as tf knows where that is in the map."""
@@ -228,7 +261,8 @@ class EscapeReflexNode(SuiteNode):
         self._reflex.time_went_back()
         self._frames.clear()
         self._mounts.clear()
-        self._scan_s = self._drove_s = self._odom = None
+        self._scan_s = self._drove_s = self._odom_s = self._odom = None
+        self._scan_fault = self._odom_fault = ''
         self._said_s = self._sent_s = -math.inf
         self._step()
 

@@ -14,7 +14,7 @@ MOVED, STOOD, UNKNOWN = 'MOVED', 'STOOD', 'UNKNOWN'
 
 TOLERANCE_M = 0.05            # of a range that is still the same: five times the range noise
 _TELLS_M = 0.12               # a beam tells something if motion would have changed it by this
-_FEWEST_TELLING = 20          # beams
+FEWEST_TELLING = 20          # beams
 _SAME_SHARE = 0.7             # of the telling beams, to call it the same view
 _APART = 4                    # beams to either side that give a surface's direction
 _SURFACE_M = 0.3              # as near as that to each other they are of one surface
@@ -37,15 +37,21 @@ class MotionEvidence:
     turned_rad: float
 
 
+def usable(scan):
+    """Tell whether a scan has as many beams as it takes; infinite ones have heard nothing."""
+    return int((~np.isnan(scan.ranges)).sum()) >= FEWEST_TELLING
+
+
 def judge(before, after, travel):
     """
     Return the :class:`MotionEvidence` of two scans for a motion that was asked for in between.
 
     ``before`` and ``after`` are :class:`~oomwoo_localization.scans.Scan` of the same scanner,
     ``travel`` the (x, y, yaw) of the asked motion in the frame of ``before``, in metres and
-    radians, x ahead as the scanner looks. Scans of another shape say nothing.
+    radians, x ahead as the scanner looks. Scans of another shape, or that are not
+    :func:`usable`, say nothing.
     """
-    if len(before.ranges) != len(after.ranges) or (
+    if not (usable(before) and usable(after)) or len(before.ranges) != len(after.ranges) or (
             before.angle_increment != after.angle_increment):
         return MotionEvidence(UNKNOWN, 0, 0.0, 0.0)
     old, new = _ranges(before), _ranges(after)
@@ -54,7 +60,7 @@ def judge(before, after, travel):
     heard = telling & np.isfinite(old) & np.isfinite(np.roll(new, -shift))
     turned = -shift * before.angle_increment
     count = int(heard.sum())
-    if count < _FEWEST_TELLING:
+    if count < FEWEST_TELLING:
         return MotionEvidence(UNKNOWN, count, 0.0, turned)
     if same >= _SAME_SHARE:
         asked = travel[2]
@@ -67,11 +73,11 @@ def judge(before, after, travel):
 
 def changed_share(before, after):
     """Return the share of beams that changed, 0..1, whatever the turn; NaN when nothing tells."""
-    if len(before.ranges) != len(after.ranges):
+    if not (usable(before) and usable(after)) or len(before.ranges) != len(after.ranges):
         return math.nan
     old, new = _ranges(before), _ranges(after)
     everything = np.isfinite(old)
-    if everything.sum() < _FEWEST_TELLING:
+    if everything.sum() < FEWEST_TELLING:
         return math.nan
     return 1.0 - _best_shift(old, new, everything, before.angle_increment)[1]
 
@@ -116,7 +122,7 @@ def _best_shift(old, new, telling, increment):
     with np.errstate(invalid='ignore'):
         same = np.abs(seen - old[telling][None, :]) < TOLERANCE_M
     heard = np.isfinite(seen).sum(axis=1)
-    share = np.where(heard >= _FEWEST_TELLING, same.sum(axis=1) / np.maximum(heard, 1), 0.0)
+    share = np.where(heard >= FEWEST_TELLING, same.sum(axis=1) / np.maximum(heard, 1), 0.0)
     # Of equal ones, the least turn: a view without features is not turned.
     best = np.lexsort((np.abs(shifts), -np.round(share, 2)))[0]
     return int(shifts[best]), float(share[best])

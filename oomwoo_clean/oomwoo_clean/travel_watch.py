@@ -27,20 +27,22 @@ class TravelWatch:
     def reset(self):
         """Forget everything."""
         self._command, self._command_s, self._until_s = (0.0, 0.0), -math.inf, None
-        self.pose = np.zeros(3)             # dead reckoning of the commands
-        self._path_m = 0.0
         self.heard = False                  # any command at all
         self.restart()
 
     def restart(self):
-        """Begin to count anew from the next scan."""
+        """Begin to count anew from the next scan, and at the origin."""
+        self.pose = np.zeros(3)             # dead reckoning of the commands
+        self._path_m = 0.0
         self._before = None                 # (scan, pose, path) that later ones are compared with
         self.stood_m = self.moved_m = 0.0
         self.windows = 0
         self.last = None                    # MotionEvidence of the last window
 
     def command(self, linear, angular, now_s):
-        """Take a command that went to the base."""
+        """Take a command that went to the base; one that is not finite says nothing."""
+        if not (math.isfinite(linear) and math.isfinite(angular)):
+            return
         self._advance(now_s)
         self.heard = True
         self._command, self._command_s = (linear, angular), now_s

@@ -3,11 +3,12 @@ Arbitration of ``cmd_vel`` where twist_mux is not installed, with the same confi
 
 The algorithm is :mod:`oomwoo_clean.velocity_mux`; this node is its adapter.
 """
+import math
 import sys
 
 from geometry_msgs.msg import Twist
 from oomwoo_clean.velocity_mux import sources, VelocityMux
-from oomwoo_localization.ros_support import OK, run_node, SuiteNode, WARN
+from oomwoo_localization.ros_support import LATCHED_QOS, OK, run_node, SuiteNode, WARN
 from std_msgs.msg import Bool
 
 
@@ -29,13 +30,24 @@ class VelocityMuxNode(SuiteNode):
                 Twist, source.topic,
                 lambda msg, name=source.name: self._on_command(name, msg), 10)
         for lock in locks:
-            self.create_subscription(
-                Bool, lock.topic, lambda msg, name=lock.name: self._on_lock(name, msg.data), 10)
+            # A latched word is heard after a restart, too; one that is not latched does not match
+            # a latched subscription. What comes by both is said twice, which changes nothing.
+            for qos in (LATCHED_QOS, 10):
+                self.create_subscription(
+                    Bool, lock.topic,
+                    lambda msg, name=lock.name: self._on_lock(name, msg.data), qos)
         ranked = sorted(topics, key=lambda source: source.priority)
         order = ' < '.join(f'{source.name} ({source.topic})' for source in ranked)
         self.set_status(OK, f'nobody drives yet; order: {order}', 'WAITING')
 
     def _on_command(self, name, msg):
+        speeds = [getattr(part, axis) for part in (msg.linear, msg.angular) for axis in 'xyz']
+        if not all(map(math.isfinite, speeds)):
+            topic = self.resolve_topic_name(self._mux.topics[name].topic)
+            self.get_logger().warning(
+                f'topic {topic}: a speed is not a number or not finite; dropped',
+                throttle_duration_sec=5.0)
+            return
         now_s = self.now_s()
         if self._mux.command(name, now_s):
             self._out.publish(msg)

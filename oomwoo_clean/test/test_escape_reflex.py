@@ -20,7 +20,7 @@ from oomwoo_clean.reflex_settings import (
     WEDGED,
     WIGGLE,
 )
-from oomwoo_clean.scan_motion import judge, MOVED, STOOD, UNKNOWN
+from oomwoo_clean.scan_motion import changed_share, judge, MOVED, STOOD, UNKNOWN
 from oomwoo_clean.travel_watch import TravelWatch
 from oomwoo_localization.frames import compose, wrap_angle
 from oomwoo_localization.scans import Scan
@@ -47,10 +47,11 @@ def box_scan(pose, half, noise_m=0.0, seed=0, range_max=8.0):
 class Robot:
     """A robot whose body does what it is told to, or does not move at all."""
 
-    def __init__(self, reflex, period_s=0.05, half=ROOM, scans=True, moves=True, seed=0):
+    def __init__(self, reflex, period_s=0.05, half=ROOM, scans=True, moves=True, seed=0,
+                 odometry=True):
         """Stand in the middle of a box."""
         self.reflex, self.period_s, self.half = reflex, period_s, half
-        self.scans, self.moves, self.seed = scans, moves, seed
+        self.scans, self.moves, self.seed, self.odometry = scans, moves, seed, odometry
         self.now_s, self.pose = 5.0, np.zeros(3)
         self.pressed = {'left': False, 'right': False}
         self.outputs, self.commands = [], []
@@ -58,6 +59,8 @@ class Robot:
 
     def tick(self, push=PUSH, period_s=None):
         """One step; a behaviour that ignores everything commands ``push`` all the time."""
+        if self.odometry:
+            self.reflex.odometry(self.pose, self.now_s)
         for side, pressed in self.pressed.items():
             self.reflex.bumper(side, pressed, self.now_s)
         if self.scans and self.ticks % 2 == 0:
@@ -194,6 +197,20 @@ def test_a_robot_that_stands_is_not_set_off_by_who_leans_on_it():
     assert robot.run(2.0, lambda out: out.active).state == PEEL
 
 
+@pytest.mark.parametrize('forgets', [False, True])
+def test_who_leans_on_a_robot_that_was_never_driven_does_not_set_it_off(forgets):
+    """Neither after it was started nor after it has forgotten everything."""
+    robot = Robot(EscapeReflex())
+    if forgets:
+        robot.run(1.0)
+        robot.reflex.reset()
+    robot.pressed['right'] = True
+    robot.run(5.0, push=None)
+    robot.run(2.0, push=(0.0, 0.0))
+    assert robot.states() == [WATCH]
+    assert robot.run(0.2, lambda out: out.active).state == PEEL
+
+
 def test_a_bumper_topic_that_stops_while_pressed_is_peeled_off_and_then_stands():
     robot = Robot(EscapeReflex(), scans=False)
     robot.run(0.5)
@@ -254,6 +271,23 @@ def test_bumps_far_apart_or_on_purpose_do_not_count():
     assert robot.run(3.0, lambda out: out.active).state == PEEL, 'a held one always counts'
 
 
+@pytest.mark.parametrize('odometry', [None, (math.nan, 0.0, 0.0)])
+def test_without_odometry_nobody_is_called_confined(odometry):
+    """Where the bumps of a robot that drives through a room were is not known then."""
+    robot = Robot(EscapeReflex(), scans=False, moves=False)
+    robot.run(1.0)
+    robot.odometry = False
+    robot.run(1.0, push=(0.01, 0.0))
+    for _ in range(8):
+        if odometry is not None:
+            assert not robot.reflex.odometry(odometry, robot.now_s)
+        bump_about(robot, 1)
+    assert robot.states() == [WATCH]
+    robot.odometry = True
+    bump_about(robot, 5)
+    assert robot.states()[-1] == FOLLOW_OUT
+
+
 # -- (c) ------------------------------------------------------------------------------------
 
 def test_travel_without_change_wiggles_spirals_and_says_stuck_within_a_minute():
@@ -266,6 +300,45 @@ def test_travel_without_change_wiggles_spirals_and_says_stuck_within_a_minute():
     robot.run(20.0)
     assert robot.outputs[-1].active and robot.commands[-1][1] == (0.0, 0.0)
     assert robot.reflex.free() and not robot.tick().active
+
+
+@pytest.mark.parametrize('command', [(math.nan, 0.0), (0.2, math.inf), (-math.inf, math.nan)])
+def test_commands_that_are_no_numbers_change_nothing(command):
+    """They neither count as driving nor take the eyes off who does not get on."""
+    robot = Robot(EscapeReflex(), moves=False)
+    robot.pressed['left'] = True
+    for _ in range(50):
+        robot.reflex.commanded(*command, robot.now_s)
+        robot.tick(push=None)
+    assert robot.states() == [WATCH]
+    robot.pressed['left'] = False
+    robot.run(20.0, lambda out: out.active)
+    assert robot.outputs[-1].state == WIGGLE
+
+
+def test_counting_anew_begins_at_the_origin():
+    watch = TravelWatch(0.25, 1.0)
+    watch.command(1e300, 0.0, 0.0)
+    watch.command(0.2, 0.0, 0.1)
+    watch.restart()
+    assert (watch.pose == 0.0).all()
+    watch.command(0.2, 0.0, 0.2)
+    assert watch.pose[0] == pytest.approx(0.02)
+
+
+def test_scans_with_too_few_beams_count_as_none():
+    """An empty one, and one that has heard nothing at all."""
+    robot = Robot(EscapeReflex(), scans=False, moves=False)
+    for count, value in ((0, 1.0), (19, 1.0), (BEAMS, math.nan)):
+        scan = Scan(np.full(count, value), -math.pi, math.tau / BEAMS, 0.05, 8.0)
+        assert math.isnan(changed_share(scan, scan))
+        assert judge(scan, scan, (0.3, 0.0, 0.0)).verdict == UNKNOWN
+        for _ in range(60):
+            assert not robot.reflex.scanned(scan, np.eye(4), robot.now_s)
+            robot.tick()
+    assert robot.states() == [WATCH] and robot.reflex.wants_scan(robot.now_s)
+    bump_about(robot, 5)
+    assert 'there is no scan' in robot.reflex.step(robot.now_s).evidence
 
 
 def test_a_robot_that_comes_free_goes_on():

@@ -312,9 +312,10 @@ def test_pockets_are_cylinders_in_the_map_as_soon_as_that_is_known(graph):
     odom = Odometry()
     odom.pose.pose.position.x, odom.pose.pose.orientation.w = 1.0, 1.0
     graph.run(0.5, push=PUSH)
-    graph.odom.publish(odom)
     graph.pressed['left'] = True
-    graph.run(1.8, push=PUSH)
+    for _ in range(18):
+        graph.odom.publish(odom)
+        graph.tick(push=PUSH)
     moved = TransformStamped(child_frame_id='odom')
     moved.header.frame_id, moved.header.stamp = 'map', graph.node.get_clock().now().to_msg()
     moved.transform.translation.y, moved.transform.rotation.w = 2.0, 1.0
@@ -347,15 +348,101 @@ def test_a_silent_scanner_is_said_while_it_drives(graph):
     assert '/scan' in graph.said()[2] and graph.active[-1] is False
 
 
-def test_a_broken_scan_does_not_end_the_node(graph):
-    """It is left out."""
-    msg = graph.scan() if graph.scan_range else LaserScan()
-    msg.header.frame_id = 'base_scan'
-    msg.ranges = [math.nan] * 3
-    msg.header.stamp = graph.node.get_clock().now().to_msg()
-    graph.scans.publish(msg)
+@pytest.mark.parametrize('fault, says', [
+    ('empty', '0 beams'), ('old', 'stamped 9.0 s ago'), ('frame', "'nowhere'"),
+    ('header', 'angle_increment')])
+def test_scans_that_cannot_be_used_do_not_end_the_node_and_are_said(graph, fault, says):
+    """They are as good as none, and the status says why."""
+    graph.scan_range = 0.3
+    msg = graph.scan()
+    graph.scan_range = None
+    if fault == 'empty':
+        msg.ranges = []
+    elif fault == 'header':
+        msg.angle_increment = 0.0
+    elif fault == 'frame':
+        msg.header.frame_id = 'nowhere'
+
+    def said():
+        msg.header.stamp.sec = int(graph.now_s) - (9 if fault == 'old' else 0)
+        msg.header.stamp.nanosec = round(graph.now_s % 1.0 * 1e9)
+        graph.scans.publish(msg)
+        return graph.said()[1] == 'NO_SCAN' and says in graph.said()[2]
+
+    assert graph.run(40.0, until=said, push=PUSH) is not None
+    assert '/scan' in graph.said()[2] and graph.base[-1][1:] == PUSH
+
+
+def test_odometry_that_is_silent_or_no_number_is_said_while_it_drives(graph):
+    """With scans, so that nothing else is to be said."""
+    odom = Odometry()
+    odom.pose.pose.orientation.w = 1.0
+
+    def said(part, publish=None):
+        if publish is not None:
+            graph.odom.publish(publish)
+        graph.scan_range = 0.3 * math.sin(graph.now_s)        # it gets on, as far as one can see
+        return graph.said()[1] == 'NO_ODOMETRY' and part in graph.said()[2]
+
+    assert graph.run(40.0, until=lambda: said('nothing comes on /odom'), push=PUSH) is not None
+    assert graph.run(
+        40.0, until=lambda: not said('', odom) and not graph.said()[1], push=PUSH) is not None
+    odom.pose.pose.position.x = math.nan
+    assert graph.run(40.0, until=lambda: said('not finite', odom), push=PUSH) is not None
+
+
+def test_who_touches_on_purpose_and_was_killed_does_not_count_for_ever(graph):
+    """Its true stays in the air; without a publisher it is nobody's word."""
+    graph.touching.publish(Bool(data=True))
+    graph.wait(lambda: graph.reflex._reflex.touch_cleaning)
+    count = graph.reflex.count_publishers
+    until = time.monotonic() + 1.2
+    graph.wait(lambda: time.monotonic() > until)
+    assert graph.reflex._reflex.touch_cleaning, 'while somebody is there it counts'
+    graph.reflex.count_publishers = lambda topic: 0 if topic == 'touch_cleaning' else count(topic)
+    graph.wait(lambda: not graph.reflex._reflex.touch_cleaning)
+    del graph.reflex.count_publishers
+
+
+@pytest.mark.parametrize('qos', [LATCHED_QOS, 10])
+def test_a_stop_is_heard_latched_or_not_and_latched_from_before_the_start(whole, qos):
+    """A crash of the mux does not set free what was stopped."""
+    node = Node('who_stops', namespace='apart')
+    lock = node.create_publisher(Bool, 'emergency_stop', qos)
+    if qos is LATCHED_QOS:
+        lock.publish(Bool(data=True))
+    mux = VelocityMuxNode(
+        namespace='apart', parameter_overrides=mux_parameters(),
+        cli_args=['--ros-args', '-r', 'cmd_vel_out:=cmd_vel_mux'])
+    executor = EventsExecutor()
+    executor.add_node(mux)
+
+    def wait(until):
+        for _ in range(1500):
+            if until():
+                return
+            executor.spin_once(timeout_sec=0.02)
+        raise AssertionError('waited in vain')
+
+    if qos is not LATCHED_QOS:
+        wait(lambda: lock.get_subscription_count() == 1)      # a latched one is not matched
+        lock.publish(Bool(data=True))
+    wait(lambda: mux._mux.locked_rank(mux.now_s()) == 255)
+    lock.publish(Bool(data=False))
+    wait(lambda: mux._mux.locked_rank(mux.now_s()) == -1)
+    executor.shutdown()
+    for each in (mux, node):
+        each.destroy_node()
+
+
+@pytest.mark.parametrize('speeds', [(math.nan, 0.0), (0.1, math.inf)])
+def test_a_command_that_is_no_number_goes_nowhere(graph, speeds):
+    """Neither to the base nor to the one who drives; the reflexes still work after it."""
     graph.run(0.3, push=PUSH)
-    assert graph.base[-1][1:] == PUSH
+    graph.base.clear()
+    graph.person.publish(twist_msg(*speeds))
+    graph.run(0.3, push=PUSH)
+    assert {command[1:] for command in graph.base} == {PUSH}
 
 
 def test_a_mux_without_its_file_says_so():
