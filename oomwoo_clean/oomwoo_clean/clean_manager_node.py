@@ -13,8 +13,21 @@ from oomwoo_clean.edge_report import draw_picture, report_dict, write_report
 from oomwoo_clean.edge_run import EdgeRun, Inputs, RUNNING, RunSettings
 from oomwoo_clean.edge_store import JobStore, StoreError
 from oomwoo_clean.edge_sweep import EdgeSettings, EdgeSweep, felt_points, map_hash
-from oomwoo_clean.job_run import CANCELLED, DONE, IDLE, PAUSED, WAITING
-from oomwoo_clean.manager_ros_support import EdgeMarkers, FollowerLine, NavigatorLine
+from oomwoo_clean.job_run import (
+    CANCELLED,
+    DONE,
+    HELD,
+    IDLE,
+    NOT_DONE_STATUS,
+    PAUSED,
+    WAITING,
+)
+from oomwoo_clean.manager_ros_support import (
+    EdgeMarkers,
+    FollowerLine,
+    NavigatorLine,
+    OtherCleaners,
+)
 from oomwoo_localization.grids import GridError
 from oomwoo_localization.ros_support import (
     ERROR,
@@ -81,11 +94,14 @@ class CleanManagerNode(SuiteNode):
         self._trouble = 'no map on topic map yet'
         self._wanted = self.settings.autostart
         self._fresh = False
+        self._held = False            # what is prepared next is paused
         self._jumped = False
         self._finished = self._stopping = False
         self._last = {}
         self._frames = FrameTree(self)
-        self._navigator = NavigatorLine(self, self.settings.global_frame)
+        self._others = OtherCleaners(
+            self, lambda: self._run is not None and self._run.running)
+        self._navigator = NavigatorLine(self, self.settings.global_frame, self._others)
         self._follower = FollowerLine(self)
         self._reflex, self._paused_for_reflex = ReflexWatch(self), False
         self._markers = EdgeMarkers(self, self.settings.global_frame)
@@ -123,7 +139,10 @@ class CleanManagerNode(SuiteNode):
             self.get_logger().error(
                 'topic map: another map while the job runs; it goes on with the old one')
             return
-        if running:
+        if running and self._run.phase == PAUSED and not self._paused_for_reflex:
+            self.set_status(WARN, HELD, PAUSED, 'OTHER_MAP')
+            self._held = True
+        elif running:
             self.get_logger().warning(
                 'topic map: another map while the job runs; it begins anew on that')
             self._wanted = True
@@ -131,6 +150,10 @@ class CleanManagerNode(SuiteNode):
 
     def _on_bump_map(self, msg):
         try:
+            if msg.header.frame_id != self.settings.global_frame:
+                raise GridError(
+                    f'header.frame_id is {msg.header.frame_id!r}, not '
+                    f'{self.settings.global_frame!r}')
             self._touched = felt_points(grid_from_msg(msg))
         except GridError as error:
             self.get_logger().warning(
@@ -151,6 +174,9 @@ class CleanManagerNode(SuiteNode):
             return
         if self._store.exists() and not self._fresh:
             run = self._take_over(run, pose)
+        if self._held and run.phase == IDLE:
+            run.hold(HELD)
+        self._held = False
         self._fresh, self._finished, self._trouble = False, False, ''
         self._run = run
 
@@ -185,12 +211,17 @@ class CleanManagerNode(SuiteNode):
         return response
 
     def _command(self, name):
-        if self._run is None and name == 'cancel' and self._wanted:
+        why = self._others.problem() if name in ('start', 'resume') else ''
+        if why:
+            return False, why
+        if self._run is None and name == 'cancel' and (self._wanted or self._held):
             return self._never_begin()
         if self._run is None:
             return False, f'too early: {self._trouble or "the job is being prepared"}'
         if name == 'start' and self._run.ended:
             return self._start_anew()
+        if name == 'pause' and self._run.phase == PAUSED and self._paused_for_reflex:
+            return True, 'paused, and stays so when the escape reflex is over'
         return getattr(self._run, name)()
 
     def _start_anew(self):
@@ -200,7 +231,7 @@ class CleanManagerNode(SuiteNode):
 
     def _never_begin(self):
         """Take back a start before the job was prepared; a saved one stays as it is."""
-        self._wanted = self._fresh = False
+        self._wanted = self._fresh = self._held = False
         if self._goal is not None:
             self._goal[1].set_result(
                 CleanEdges.Result(outcome=CANCELLED, reason='cancelled before it began'))
@@ -212,6 +243,8 @@ class CleanManagerNode(SuiteNode):
             why = f'too early: {self._trouble or "the job is being prepared"}'
         elif self._run.phase in (*RUNNING, PAUSED):
             why = f'the job is already running ({self._run.phase})'
+        else:
+            why = self._others.problem()
         if why:
             self.get_logger().error(f'goal rejected: {why}')
             return GoalResponse.REJECT
@@ -270,8 +303,10 @@ class CleanManagerNode(SuiteNode):
         run = self._run
         self._stand_for_reflex(run)
         if self._wanted and run.phase == IDLE:
-            run.start()
+            self._start(run)
         self._wanted = False
+        if run.running and self._others.goes_first():
+            run.hold(f'paused: {self._others.problem()}')
         orders = run.step(Inputs(
             self.now_s(), pose, odom, self._follower.state, not self._follower.stands,
             self._follower.take_bump(), self._navigator.report, self._touched,
@@ -280,10 +315,17 @@ class CleanManagerNode(SuiteNode):
         self._carry_out(orders)
         self._keep(orders, pose)
         for event in orders.events:
-            self._tell(orders, event, pose)
+            self._tell(event, pose)
         self._announce()
         if run.ended and not self._finished and self._all_stand():
             self._finish()
+
+    def _start(self, run):
+        why = self._others.problem()
+        if why:
+            self.set_status(WARN, f'not started: {why}', IDLE, 'OTHER_JOB')
+        else:
+            run.start()
 
     def _stand_for_reflex(self, run):
         """Pause a running job while an escape reflex drives, and go on with it after."""
@@ -353,9 +395,9 @@ class CleanManagerNode(SuiteNode):
 
     # -- what the world is told ---------------------------------------------------------------
 
-    def _tell(self, orders, event, pose):
-        level = {WAITING: WARN, 'STUCK': ERROR}.get(orders.state, OK)
-        self.set_status(level, event, orders.state, orders.state, orders.state != 'STUCK', pose)
+    def _tell(self, event, pose):
+        level = WARN if event.warning else {WAITING: WARN, 'STUCK': ERROR}.get(event.state, OK)
+        self.set_status(level, event, event.state, event.state, event.state != 'STUCK', pose)
 
     def _announce(self):
         """Publish state, progress and whether it is cleaning, each when it changes."""
@@ -391,7 +433,7 @@ class CleanManagerNode(SuiteNode):
                 f'{error.filename}: the report cannot be written ({error.strerror})')
         self._show()
         self.get_logger().info(f'{report["report"]} ({report["reason"]})')
-        self.exit_status = 0 if report['outcome'] == DONE else 1
+        self.exit_status = 0 if report['outcome'] == DONE else NOT_DONE_STATUS
         if self._goal is not None:
             self._goal[1].set_result(CleanEdges.Result(**self._action_fields(CleanEdges.Result)))
         if self.settings.exit_when_done:

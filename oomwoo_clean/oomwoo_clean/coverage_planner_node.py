@@ -17,8 +17,8 @@ from oomwoo_clean.coverage_run import (
 )
 from oomwoo_clean.coverage_sweep import CoverageSettings, CoverageSweep
 from oomwoo_clean.edge_sweep import map_hash
-from oomwoo_clean.job_run import DONE, IDLE, STUCK, WAITING
-from oomwoo_clean.manager_ros_support import NavigatorLine
+from oomwoo_clean.job_run import DONE, HELD, IDLE, NOT_DONE_STATUS, PAUSED, STUCK, WAITING
+from oomwoo_clean.manager_ros_support import NavigatorLine, OtherCleaners
 from oomwoo_localization.grids import GridError
 from oomwoo_localization.ros_support import (
     ERROR,
@@ -65,11 +65,14 @@ class CoveragePlannerNode(SuiteNode):
         self._grid = self._run = None
         self._trouble = f'no map on topic {self.resolve_topic_name("map")} yet'
         self._wanted = self.settings.autostart
+        self._held = False            # what is prepared next is paused
         self._jumped = self._lost = self._escaping = self._stopping = False
         self._pockets = {}
         self._last = {}
         self._frames = FrameTree(self)
-        self._navigator = NavigatorLine(self, self.settings.global_frame)
+        self._others = OtherCleaners(
+            self, lambda: self._run is not None and self._run.running)
+        self._navigator = NavigatorLine(self, self.settings.global_frame, self._others)
         self._states = self.create_publisher(String, '~/state', LATCHED_QOS)
         self._progress = self.create_publisher(Float32, '~/progress', LATCHED_QOS)
         self._active = self.create_publisher(Bool, 'cleaning_active', LATCHED_QOS)
@@ -103,6 +106,9 @@ class CoveragePlannerNode(SuiteNode):
             self.get_logger().warning(
                 'topic map: another map while the job runs; it begins anew on that')
             self._wanted = True
+        elif self._run is not None and self._run.phase == PAUSED:
+            self.set_status(WARN, HELD, PAUSED, 'OTHER_MAP')
+            self._held = True
         self._grid, self._run = grid, None
 
     def _refuse_map(self, why):
@@ -134,8 +140,11 @@ class CoveragePlannerNode(SuiteNode):
         return response
 
     def _command(self, name):
+        why = self._others.problem() if name in ('start', 'resume') else ''
+        if why:
+            return False, why
         if self._run is None and name in ('start', 'cancel'):
-            self._wanted = name == 'start'
+            self._wanted, self._held = name == 'start', False
             return True, (
                 f'begins as soon as it can: {self._trouble}' if self._wanted
                 else 'cancelled before the job began')
@@ -160,8 +169,10 @@ class CoveragePlannerNode(SuiteNode):
             return
         run = self._run
         if self._wanted and run.phase == IDLE:
-            run.start()
+            self._start(run)
         self._wanted = False
+        if run.running and self._others.goes_first():
+            run.hold(f'paused: {self._others.problem()}')
         orders = run.step(CoverageInputs(
             self.now_s(), pose, self._navigator.report, self._reflex_drives(), self._missing()))
         if orders.goal is None:
@@ -169,13 +180,20 @@ class CoveragePlannerNode(SuiteNode):
         else:
             self._navigator.go(orders.goal_id, orders.goal)
         for event in orders.events:
-            level = {WAITING: WARN, ESCAPE: WARN, STUCK: ERROR}.get(orders.state, OK)
-            self.set_status(
-                level, event, orders.state, orders.state, orders.state != STUCK, pose)
+            level = WARN if event.warning else {
+                WAITING: WARN, ESCAPE: WARN, STUCK: ERROR}.get(event.state, OK)
+            self.set_status(level, event, event.state, event.state, event.state != STUCK, pose)
         self._announce()
         if run.ended and self.settings.exit_when_done and not self._navigator.active:
-            self.exit_status = 0 if run.phase == DONE else 1
+            self.exit_status = 0 if run.phase == DONE else NOT_DONE_STATUS
             self.done = True
+
+    def _start(self, run):
+        why = self._others.problem()
+        if why:
+            self.set_status(WARN, f'not started: {why}', IDLE, 'OTHER_JOB')
+        else:
+            run.start()
 
     def _pose(self):
         """Return the robot's pose in the map, None when it is missing or old."""
@@ -198,6 +216,9 @@ class CoveragePlannerNode(SuiteNode):
             return
         sweep.keep_out(self._pockets.values())
         self._run, self._trouble = CoverageRun(sweep, self.settings), ''
+        if self._held:
+            self._run.hold(HELD)
+        self._held = False
 
     def _reflex_drives(self):
         # A reflex that was killed while it drove has left its last word behind.

@@ -28,10 +28,16 @@ class CoverageRunSettings:
     success_m2: float = setting(
         0.02, 'a leg on which at least this much floor was newly covered has not failed',
         'm^2', 0.0, 1.0)
+    retry_s: float = setting(
+        1.0, 'after a goal that failed, the next is sent this long after it at the earliest',
+        's', 0.0, 60.0)
     goal_s: float = setting(120.0, 'a goal is given up after this time', 's', 5.0, 3600.0)
     different_m: float = setting(
         0.30, 'legs that begin at least this far apart are different ones', 'm', 0.05, 5.0)
     attempts: int = setting(2, 'a leg is given up when it has failed this often', '', 1, 10)
+    reached_share: float = setting(
+        0.10, 'a job that ends with less than this share of the floor covered is stuck, not done',
+        '', 0.0, 1.0)
     stuck_after: int = setting(
         5, 'the robot is stuck when this many different legs have failed in a row ...', '', 2, 100)
     stuck_s: float = setting(
@@ -82,6 +88,9 @@ class CoverageRun(JobRun):
         self._new_m2 = 0.0            # on this leg
         self._failures = []           # (x, y) where failed legs began
         self._failed_in_row = []
+        self._not_before_s = 0.0      # of the next goal
+        self._last_failure = ''
+        self._waits_for = ''
 
     def _overview(self):
         return f'{self.sweep.coverage.floor_m2:.1f} m2 of floor to cover'
@@ -100,30 +109,43 @@ class CoverageRun(JobRun):
         return CoverageOrders(self.phase, goal, self._goal_id, self._take_events())
 
     def _run(self, inputs):
-        missing = inputs.missing or (
-            '' if inputs.pose is not None else 'the pose of the robot in the map')
+        missing, cause = self._missing(inputs)
         if inputs.escaping:
             if self.phase != ESCAPE:
                 self.escapes += 1
                 self._enter(ESCAPE, 'an escape reflex drives')
             return
         if missing:
-            if self.phase != WAITING:
-                self._enter(WAITING, f'waiting for {missing}')
+            if self.phase != WAITING or missing != self._waits_for:
+                self._waits_for = missing
+                self._enter(WAITING, f'waiting for {missing}{cause}')
             return
         if self.phase == ESCAPE:
             self._leg_over('the bumper was held', failed=True)
         elif self.phase == WAITING:
             self._enter(PLAN, 'everything is back, going on')
-        if self.phase == PLAN and inputs.nav.status != 'ACTIVE':
-            self._plan(inputs)
+        if self.phase == PLAN:
+            if inputs.nav.status != 'ACTIVE' and self.elapsed_s >= self._not_before_s:
+                self._plan(inputs)
         elif self.phase in (GOTO, SWEEP):
             self._drive(inputs)
+
+    def _missing(self, inputs):
+        """Return what the job needs and does not have, '' for nothing, and what is known of it."""
+        if inputs.missing:
+            return inputs.missing, ''
+        if inputs.pose is None:
+            return 'the pose of the robot in the map', ''
+        if self.phase in (PLAN, WAITING) and not self.sweep.is_on_floor(inputs.pose):
+            x, y = inputs.pose[:2]
+            return 'the robot to be on the floor', (
+                f': the robot is at ({x:.2f}, {y:.2f}), which is no floor of the map')
+        return '', ''
 
     def _plan(self, inputs):
         self.leg = self.sweep.next_leg(inputs.pose, self._failures, self.settings.different_m)
         if self.leg is None:
-            self._enter(DONE, self._what_is_left())
+            self._end()
             return
         self.legs += 1
         self._new_m2 = 0.0
@@ -146,13 +168,18 @@ class CoverageRun(JobRun):
             else:
                 self._leg_over('arrived', failed=False)
         elif mine and nav.status == 'FAILED':
-            self.failed_goals += 1
-            self._leg_over(
-                f'the navigator did not get there ({nav.message or "no reason given"})', True)
+            self._goal_failed(
+                f'the navigator did not get there ({nav.message or "no reason given"})')
         elif self.elapsed_s - self._goal_since_s > self.settings.goal_s:
-            self.failed_goals += 1
-            self._leg_over(
-                f'the navigator has not arrived after {self.settings.goal_s:.0f} s', True)
+            self._goal_failed(
+                f'the navigator has not arrived after {self.settings.goal_s:.0f} s')
+
+    def _goal_failed(self, why):
+        self.failed_goals += 1
+        self._last_failure = why
+        # A navigator that rejects goals at once is not flooded with them.
+        self._not_before_s = self._goal_since_s + self.settings.retry_s
+        self._leg_over(why, failed=True)
 
     # -- the end of a leg -----------------------------------------------------------------------
 
@@ -182,6 +209,13 @@ class CoverageRun(JobRun):
             self._enter(PLAN, f'leg at ({at[0]:.2f}, {at[1]:.2f}) given up: {why}')
         else:
             self._enter(PLAN, f'leg at ({at[0]:.2f}, {at[1]:.2f}) put off: {why}')
+
+    def _end(self):
+        if self.sweep.coverage.ratio >= self.settings.reached_share:
+            self._enter(DONE, self._what_is_left())
+            return
+        why = self._last_failure and f'; {self.failed_goals} goals failed: {self._last_failure}'
+        self._enter(STUCK, f'next to nothing could be reached: {self._what_is_left()}{why}')
 
     def _what_is_left(self):
         coverage = self.sweep.coverage

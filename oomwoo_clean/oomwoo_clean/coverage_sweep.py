@@ -117,13 +117,21 @@ class CoverageSweep:
 
     # -- what is next ---------------------------------------------------------------------------
 
+    def is_on_floor(self, pose):
+        """Tell whether a robot at ``pose`` (x, y, yaw) can be on the floor that it is to cover."""
+        return self._start_cell(pose) is not None
+
+    def _start_cell(self, pose):
+        return nearest_cell(self.grid, self.reachable, pose[:2], SEARCH_M)
+
     def next_leg(self, pose, avoid=(), avoid_m=0.3):
         """
         Return the :class:`Leg` to do from ``pose`` (x, y, yaw), or None when no work is left.
 
+        None, too, from where there is no floor: see :meth:`is_on_floor`.
         Legs that begin within ``avoid_m`` of a point in ``avoid`` (K, 2) come last.
         """
-        start = nearest_cell(self.grid, self.reachable, pose[:2], SEARCH_M)
+        start = self._start_cell(pose)
         if start is None:
             return None
         distance = floor_distances(self.reachable, self.grid.resolution, start[None])

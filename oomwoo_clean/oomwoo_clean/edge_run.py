@@ -23,6 +23,7 @@ from oomwoo_clean.job_run import (
     WAITING,
 )
 from oomwoo_localization.floor import JUMP_M
+from oomwoo_localization.grids import GridError
 from oomwoo_localization.settings import check_settings, setting
 
 FOLLOW = 'FOLLOW'
@@ -157,7 +158,11 @@ class EdgeRun(JobRun):
         if 0.0 <= inputs.time_s - self._learned_s < LEARN_EVERY_S:
             return
         before = self.sweep.rings.points
-        new_m = self.sweep.learn(inputs.touched)
+        try:
+            new_m = self.sweep.learn(inputs.touched)
+        except GridError as error:
+            self._say(f'{error}; edges found by touch are not counted', warning=True)
+            return
         if new_m is None:
             return
         self._learned_s = inputs.time_s
@@ -167,7 +172,7 @@ class EdgeRun(JobRun):
         if self.phase == FOLLOW:
             self._new_m += new_m
         felt_m = float(self.sweep.rings.length[self.sweep.felt].sum())
-        self._events.append(f'{felt_m:.1f} m of edge are known by touch')
+        self._say(f'{felt_m:.1f} m of edge are known by touch')
         self._save = True
 
     def _run(self, inputs, seen, since_s):

@@ -119,6 +119,7 @@ class EdgeSweep:
         self.grid = grid
         self.map_hash = map_hash(grid)
         self.touched = np.zeros((0, 2))       # map points of what is not on the map
+        self._refused = None          # such points as leave no edge
         self._open = reachable_floor(
             grid, pose, self.robot.body.radius + self.settings.floor_margin_m)
         self._find_rings()
@@ -164,17 +165,22 @@ class EdgeSweep:
 
         What is not on the map becomes edge, and is ticked off where the robot has traced it; spots
         of the map that it makes unreachable are no edge any more. Returns the metres newly ticked
-        off, None when nothing is new.
+        off, None when nothing is new. Raises GridError, once for the same points, when they leave
+        no edge where there was some; they are not taken in.
         """
         points = np.asarray(points, dtype=float).reshape(-1, 2)
         gap = self.grid.lookup(self.grid.obstacle_distance, points, outside=0.0)
         points = points[gap > SEEN_M]
-        if np.array_equal(points, self.touched):
+        if any(np.array_equal(points, known) for known in (self.touched, self._refused)):
             return None
         old, spots = self.rings.points, (self.swept, self.written_off, self.stamp_m)
-        self.touched = points
+        before, self.touched = self.touched, points
         self._find_rings()
         count = len(self.rings.points)
+        if count == 0 and len(old):
+            self.touched, self._refused = before, points
+            self._find_rings()
+            raise GridError('bump_map: it leaves no edge on the map that the robot gets to')
         self.swept, self.written_off = np.zeros((2, count), dtype=bool)
         self.stamp_m = np.full(count, np.nan)
         kept = np.zeros(count, dtype=bool)

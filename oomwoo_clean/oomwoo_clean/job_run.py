@@ -4,6 +4,9 @@ from dataclasses import dataclass
 IDLE, PLAN, GOTO, WAITING = 'IDLE', 'PLAN', 'GOTO', 'WAITING'
 PAUSED, DONE, STUCK, CANCELLED = 'PAUSED', 'DONE', 'STUCK', 'CANCELLED'
 ENDED = (DONE, STUCK, CANCELLED)
+# Exit status of a job's node whose job ended otherwise than DONE; 1 is that of a traceback.
+NOT_DONE_STATUS = 3
+HELD = 'paused: another map came while the job was paused; it begins anew on that when resumed'
 
 
 @dataclass(frozen=True)
@@ -13,6 +16,16 @@ class NavReport:
     goal_id: int = 0
     status: str = 'NONE'
     message: str = ''
+
+
+class Event(str):
+    """A sentence for a human, with the ``state`` it was said in, and whether it is a warning."""
+
+    def __new__(cls, text, state, warning=False):
+        """Be the sentence ``text``."""
+        event = super().__new__(cls, text)
+        event.state, event.warning = state, warning
+        return event
 
 
 class JobRun:
@@ -44,6 +57,11 @@ class JobRun:
             return False, f'the job has ended ({self.phase}); a new one needs a new start'
         self._enter(PLAN, self._overview())
         return True, self.reason
+
+    def hold(self, why):
+        """Be paused, or so from the beginning, until :meth:`resume`; ``why`` is a warning."""
+        self._enter(PAUSED, why)
+        self._events[-1].warning = True
 
     def pause(self):
         """Stand still until :meth:`resume`."""
@@ -86,7 +104,10 @@ class JobRun:
 
     def _enter(self, phase, reason):
         self.phase, self.reason = phase, reason
-        self._events.append(reason)
+        self._say(reason)
+
+    def _say(self, text, warning=False):
+        self._events.append(Event(text, self.phase, warning))
 
     def _take_events(self):
         events, self._events = tuple(self._events), []

@@ -4,10 +4,10 @@ from action_msgs.srv import CancelGoal
 from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import Point, Pose, PoseArray, PoseStamped
 from nav2_msgs.action import NavigateToPose
-from oomwoo_clean.job_run import NavReport
+from oomwoo_clean.job_run import ENDED, IDLE, NavReport, PAUSED, WAITING
 from oomwoo_localization.ros_support import LATCHED_QOS, pose_to_msg
 from rclpy.action import ActionClient
-from std_msgs.msg import ColorRGBA, Empty, String
+from std_msgs.msg import Bool, ColorRGBA, Empty, String
 from std_srvs.srv import SetBool
 from visualization_msgs.msg import Marker, MarkerArray
 
@@ -16,12 +16,64 @@ _ENDINGS = {
     GoalStatus.STATUS_CANCELED: 'FAILED'}
 
 
+# Jobs that clean: the first named goes on when two have begun at once.
+CLEANERS = ('clean_manager', 'coverage_planner', 'wall_clean_bump_out')
+_RESTING = ('', IDLE, PAUSED, *ENDED, 'HALT')
+
+
+class OtherCleaners:
+    """
+    Whether another job cleans: two would take the navigator and the wheels from each other.
+
+    By what each says its state to be. One that is gone cleans no more, whatever it said last.
+    """
+
+    def __init__(self, node, own_cleans):
+        """Listen to all jobs but that of ``node``; ``own_cleans()`` tells whether that cleans."""
+        self._node, self._own_cleans = node, own_cleans
+        self._states, self._at_work, self._active = {}, {}, False
+        self._topics = {
+            name: node.resolve_topic_name(f'{name}/state')
+            for name in CLEANERS if name != node.get_name()}
+        for name, topic in self._topics.items():
+            node.create_subscription(
+                String, topic, lambda msg, name=name: self._on_state(name, msg.data), LATCHED_QOS)
+        node.create_subscription(Bool, 'cleaning_active', self._on_active, LATCHED_QOS)
+
+    def _on_state(self, name, state):
+        self._states[name] = state
+        if state != WAITING:                  # which is before it begins, or while it is at work
+            self._at_work[name] = state not in _RESTING
+
+    def _on_active(self, msg):
+        if not self._own_cleans():            # else it may be of this node
+            self._active = msg.data
+
+    def problem(self):
+        """Return a sentence that names the job that cleans, '' when none does."""
+        name = self._cleaner()
+        return f'{name} is cleaning ({self._states[name]}): stop that first' if name else ''
+
+    def goes_first(self):
+        """Tell whether a job cleans that is named before this one."""
+        own = self._node.get_name()
+        before = CLEANERS[:CLEANERS.index(own)] if own in CLEANERS else CLEANERS
+        return self._cleaner() in before
+
+    def _cleaner(self):
+        for name, state in self._states.items():
+            cleans = self._at_work.get(name, state == WAITING and self._active)
+            if cleans and self._node.count_publishers(self._topics[name]):
+                return name
+        return None
+
+
 class NavigatorLine:
     """One goal at a time for ``navigate_to_pose``; ``report`` says how it goes."""
 
-    def __init__(self, node, frame_id):
-        """Talk for ``node``; goals are in ``frame_id``."""
-        self._node, self._frame_id = node, frame_id
+    def __init__(self, node, frame_id, others):
+        """Talk for ``node``; goals are in ``frame_id``; ``others`` (OtherCleaners) keep theirs."""
+        self._node, self._frame_id, self._others = node, frame_id, others
         self._client = ActionClient(node, NavigateToPose, 'navigate_to_pose')
         self._cancel_all = node.create_client(CancelGoal, 'navigate_to_pose/_action/cancel_goal')
         self._swept_up = False
@@ -34,7 +86,7 @@ class NavigatorLine:
         """Tell whether there is a navigator; at first, stop what an earlier manager left."""
         if not self._client.server_is_ready():
             return False
-        if not self._swept_up:
+        if not self._swept_up and not self._others.problem():
             self._swept_up = True
             self._cancel_all.call_async(CancelGoal.Request())
         return True

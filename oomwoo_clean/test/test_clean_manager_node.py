@@ -135,7 +135,7 @@ def test_bad_input_commands_at_any_time_and_what_goes_missing(world, manager, tm
     report = tmp_path / 'edge_clean.json'
     assert world.run(PATIENCE_S, report.exists)
     assert json.loads(report.read_text())['outcome'] == 'CANCELLED'
-    assert end(process)[0] == 1
+    assert end(process)[0] == 3
 
 
 def test_the_job_as_an_action_and_a_robot_that_is_stuck(world, manager):
@@ -158,7 +158,7 @@ def test_the_job_as_an_action_and_a_robot_that_is_stuck(world, manager):
     answer = world.wait(goal.get_result_async())
     assert answer.result.outcome == 'STUCK' and 'different targets failed' in answer.result.reason
     assert answer.result.swept_m > 0.3 and answer.result.written_off_m == 0.0
-    assert world.run(PATIENCE_S, ended(process)) and end(process)[0] == 1
+    assert world.run(PATIENCE_S, ended(process)) and end(process)[0] == 3
 
 
 def test_a_saved_job_of_another_map_is_refused_when_told_so(world, manager, tmp_path):

@@ -171,3 +171,46 @@ def test_results_of_an_older_goal_change_nothing():
     goal = driver.orders.goal
     orders = driver.tick(nav=NavReport(driver.orders.goal_id - 1, 'FAILED', 'long ago'))
     assert orders.goal == goal and driver.run.failed_goals == 0
+
+
+def test_a_navigator_that_rejects_everything_is_not_flooded_and_nothing_is_called_done():
+    settings = CoverageRunSettings(stuck_s=3600.0)
+    driver = started(room(1.6, 1.2), lambda goal: False, settings).ended()
+    run = driver.run
+    assert run.phase == STUCK and 'next to nothing' in run.reason and 'no way' in run.reason
+    assert len(driver.goals) > 3 and driver.time_s >= 1.0 * (len(driver.goals) - 1)
+
+
+def test_a_robot_beside_the_floor_waits_says_where_it_is_and_goes_on_from_the_floor():
+    driver = Driver(room(1.6, 1.2))
+    driver.pose[:2] = 6.0, 0.25
+    assert driver.run.start()[0]
+    for _ in range(20):
+        assert driver.tick().goal is None
+    assert driver.run.phase == WAITING
+    assert 'the robot is at (6.00, 0.25), which is no floor of the map' in driver.run.reason
+    assert driver.events.count(driver.run.reason) == 1
+    driver.tick(pose=None)
+    assert 'the pose of the robot' in driver.run.reason, 'another cause is said, too'
+    driver.pose[:2] = 0.0
+    assert driver.ended().run.phase == DONE
+
+
+def test_every_event_keeps_the_state_it_was_said_in():
+    driver = started()
+    driver.until(lambda: driver.run.phase == SWEEP)
+    driver.run.pause()
+    driver.run.resume()
+    driver.run.pause()
+    driver.run.cancel()
+    events = driver.tick().events
+    assert [event.state for event in events] == [PAUSED, 'PLAN', PAUSED, CANCELLED]
+
+
+def test_a_job_that_is_held_does_nothing_until_it_is_resumed():
+    driver = Driver()
+    driver.run.hold('another map')
+    assert driver.tick().goal is None and driver.run.phase == PAUSED
+    assert driver.events == ['another map']
+    assert driver.run.resume()[0]
+    driver.until(lambda: driver.goals, 5.0)

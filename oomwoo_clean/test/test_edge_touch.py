@@ -118,6 +118,23 @@ def test_a_run_goes_for_what_touch_has_found():
     assert run.phase == 'DONE' and run.sweep.swept[run.sweep.felt].all()
 
 
+def test_touches_that_leave_no_edge_are_refused_with_one_warning_and_the_job_goes_on():
+    everywhere = np.stack(np.meshgrid(*2 * [np.arange(-1.6, 1.65, 0.1)]), axis=-1).reshape(-1, 2)
+    run = EdgeRun(sweep())
+    edges_m = run.sweep.figures().edges_m
+    rider = Rider(run, START)
+    run.start()
+    rider.ride(most_s=5.0)
+    for _ in range(40):
+        rider.tick(touched=everywhere)
+    warnings = [event for event in rider.events if getattr(event, 'warning', False)]
+    assert len(warnings) == 1 and 'leaves no edge' in warnings[0]
+    assert run.sweep.figures().edges_m == edges_m and run.running
+    for _ in range(30):
+        rider.tick(touched=POST)
+    assert run.sweep.felt.any(), 'a good bump map is taken in afterwards'
+
+
 def test_a_stretch_by_touch_may_be_longer_without_anything_new_but_not_endless():
     run = EdgeRun(sweep())
     run.start()
