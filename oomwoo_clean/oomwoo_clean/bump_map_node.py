@@ -33,6 +33,7 @@ from std_srvs.srv import Trigger
 from visualization_msgs.msg import Marker, MarkerArray
 
 HALVES = ('left', 'right')
+_ASK_S = 0.09                 # wait at least this long to ask tf again
 _TICK_S = 0.2
 _LOOK_S = 1.0                 # whether somebody still judges the localization is asked this often
 _REFIT_S = 1.0                # walls are fitted anew this often at most: 14 ms with 300 touches
@@ -74,7 +75,7 @@ class BumpMapNode(SuiteNode):
         self._odom = None                  # pose, (m/s, rad/s), stamp_s, when it came
         self._said_lost = False            # by localization_health
         self._judged = (-math.inf, False)  # when that was asked, whether anybody is there to say
-        self._localized = (None, -math.inf)
+        self._localized, self._asked_s = (None, -math.inf), -math.inf
         self._heard_s = dict.fromkeys(HALVES, None)
         self._published = (-1, -math.inf, None)      # version, when, touches
         self._wall_count = 0
@@ -144,7 +145,10 @@ class BumpMapNode(SuiteNode):
         if not np.isfinite([*pose, twist.linear.x, twist.angular.z]).all():
             return                             # as good as none: the status will say so
         self._odom = pose, (twist.linear.x, twist.angular.z), stamp_s, self.now_s()
-        self._localize()
+        # A localizer says something new with each scan at most.
+        if abs(self._odom[3] - self._asked_s) >= _ASK_S:
+            self._asked_s = self._odom[3]
+            self._localize()
         self._map.moved(pose, stamp_s)
 
     def _localize(self):
