@@ -20,6 +20,7 @@ from oomwoo_clean.contour_follower import (
     LOST,
     TOUCH,
 )
+from oomwoo_clean.drivers_ros_support import OtherDrivers
 from oomwoo_clean.front_guard import polar_point
 from oomwoo_localization.frames import transform_points
 from oomwoo_localization.ros_support import (
@@ -86,12 +87,12 @@ class ContourFollowerNode(SuiteNode):
         self._bumper_s = dict.fromkeys(self._pressed)     # last word of each, if regular
         self._odometry = None               # newest message
         self._state = None
-        self._reflex = ReflexWatch(self)
+        self._reflex, self._others = ReflexWatch(self), OtherDrivers(self)
         self._command = self.create_publisher(Twist, 'cmd_vel', 10)
         self._states = self.create_publisher(String, '~/state', LATCHED_QOS)
         self._said_s = self._alive_s = self.now_s()
         self._touching = self.create_publisher(Bool, 'touch_cleaning', LATCHED_QOS)
-        self._touches = None
+        self._touches = False               # said when it changes: others say it, too
         self._events = self.create_publisher(String, '~/event', 10)
         self._markers = self.create_publisher(MarkerArray, '~/markers', 1)
         self.create_subscription(LaserScan, 'scan', self._on_scan, SENSOR_QOS)
@@ -110,6 +111,11 @@ class ContourFollowerNode(SuiteNode):
 
     def _on_enable(self, request, response):
         was = self._follower.enabled
+        other = self._others.driving() if request.data and not was else ''
+        if other:
+            response.success, response.message = False, f'not enabled: {other}'
+            self.get_logger().warning(response.message)
+            return response
         self._enable(request.data)
         response.success = True
         response.message = 'enabled' if request.data else 'disabled'
@@ -120,6 +126,7 @@ class ContourFollowerNode(SuiteNode):
     def _enable(self, on):
         was, bumped = self._follower.enabled, self._follower.bumped
         if on and not was:
+            self._others.begin()
             self._recall()
         self._follower.enable(on)
         if on and (bumped or not was):
@@ -129,6 +136,7 @@ class ContourFollowerNode(SuiteNode):
         elif not on:
             if was:
                 self._command.publish(twist_msg(0.0, 0.0))
+            self._others.beside = ''
             self._say(IDLE, OK, _SAYS[IDLE])
 
     def stop(self):
@@ -281,6 +289,10 @@ class ContourFollowerNode(SuiteNode):
             topic = self.resolve_topic_name('~/keep_alive')
             self.set_status(
                 WARN, f'stopped: nothing on {topic} for {lease_s} s', IDLE, 'LEASE_OVER')
+        other = self._others.in_the_way() if self._follower.enabled else ''
+        if other:
+            self._enable(False)
+            self.set_status(WARN, f'stopped: {other}', IDLE, 'OTHER_DRIVER')
         if now_s - self._said_s >= _HEARTBEAT_S:
             self._said_s = now_s
             self._states.publish(String(data=self._state))
@@ -308,7 +320,8 @@ class ContourFollowerNode(SuiteNode):
         if self._touches is not (state == TOUCH):
             self._touches = state == TOUCH
             self._touching.publish(Bool(data=self._touches))
-        self.set_status(level, message, state, code)
+        self.set_status(
+            level, message, state, code, evidence={'other_driver': self._others.beside})
 
     def _picture(self, out):
         """Return markers: an arrow from the body centre to the nearest point of the surface."""

@@ -29,12 +29,12 @@ from oomwoo_clean.dock_ros_support import (
     DRIVE,
     FEEDBACK,
     NAVIGATE,
-    OtherDrivers,
     PREPARE,
     StagingNavigator,
     SUCCEEDED,
 )
 from oomwoo_clean.dock_settings import DockShapeSettings
+from oomwoo_clean.drivers_ros_support import OtherDrivers
 from oomwoo_localization.frames import compose, inverse
 from oomwoo_localization.robot import load_robot
 from oomwoo_localization.ros_support import (

@@ -1,15 +1,12 @@
-"""The docking node's ties to others: Nav2's docking actions, the navigator, who else drives."""
-import math
-
+"""The docking node's ties to others: Nav2's docking actions, the navigator."""
 from action_msgs.msg import GoalStatus
 from nav2_msgs.action import DockRobot, NavigateToPose, UndockRobot
 import numpy as np
 from oomwoo_localization.frames import compose
-from oomwoo_localization.ros_support import LATCHED_QOS, pose_from_msg, pose_to_msg
+from oomwoo_localization.ros_support import pose_from_msg, pose_to_msg
 from rclpy.action import ActionClient, ActionServer, CancelResponse
 from rclpy.duration import Duration
 from rclpy.task import Future
-from std_msgs.msg import Bool, String
 
 SUCCEEDED, ABORTED, CANCELED = (
     GoalStatus.STATUS_SUCCEEDED, GoalStatus.STATUS_ABORTED, GoalStatus.STATUS_CANCELED)
@@ -18,7 +15,6 @@ FEEDBACK = {
     'SEARCH': DockRobot.Feedback.INITIAL_PERCEPTION,
     'GOTO': DockRobot.Feedback.NAV_TO_STAGING_POSE, 'TURN': DockRobot.Feedback.CONTROLLING,
     'BACK': DockRobot.Feedback.CONTROLLING, 'REGROUP': DockRobot.Feedback.RETRY}
-_SILENT_S = 2.0               # a follower that is there says its state twice a second
 
 
 class Job:
@@ -223,30 +219,3 @@ class StagingNavigator:
             code = getattr(answer.result, 'error_code', 0)
             text = getattr(answer.result, 'error_msg', '') or f'error code {code}'
             self.failed = f'the navigator gave up: {text}'
-
-
-class OtherDrivers:
-    """Listens to the cleaning behaviours; a docking does not begin while one of them drives."""
-
-    def __init__(self, node):
-        """Listen beside ``node``."""
-        self._node = node
-        self._cleaning, self._follower, self._heard_s = False, 'IDLE', -math.inf
-        node.create_subscription(Bool, 'cleaning_active', self._on_cleaning, LATCHED_QOS)
-        node.create_subscription(String, 'contour_follower/state', self._on_follower, LATCHED_QOS)
-
-    def problem(self):
-        """Return (reason code, message) while another behaviour drives, else None."""
-        # What a process that is gone said last is no reason to wait for ever.
-        if self._cleaning and self._node.count_publishers('cleaning_active'):
-            return 'CLEANING', 'the robot is cleaning: call clean_manager/pause or cancel first'
-        if self._follower != 'IDLE' and self._node.now_s() - self._heard_s < _SILENT_S:
-            return 'CLEANING', (f'the contour follower drives ({self._follower}): switch it off '
-                                'with contour_follower/enable first')
-        return None
-
-    def _on_cleaning(self, msg):
-        self._cleaning = msg.data
-
-    def _on_follower(self, msg):
-        self._follower, self._heard_s = msg.data, self._node.now_s()

@@ -11,11 +11,13 @@ from nav_msgs.msg import Odometry
 import numpy as np
 from oomwoo_clean.bump_out_settings import BumpOutSettings
 from oomwoo_clean.bumper_sense import SIDES
+from oomwoo_clean.drivers_ros_support import OtherDrivers
 from oomwoo_clean.wall_bump_out import HALT, IDLE, WallBumpOut
 from oomwoo_localization.ros_support import (
     LATCHED_QOS,
     OK,
     pose_from_msg,
+    ReflexWatch,
     run_node,
     seconds,
     SuiteNode,
@@ -56,22 +58,22 @@ class WallCleanBumpOutNode(SuiteNode):
         self._odom_stamp_s = self._odom_heard_s = None
         self._heard_s = dict.fromkeys(SIDES)
         self._pressed = dict.fromkeys(SIDES, False)
-        self._reflex = False                # the escape reflex drives
+        self._reflex, self._others = ReflexWatch(self), OtherDrivers(self)
         self._standing = ''                 # reason_code while it stands for the node's reasons
         self._enabled_s = self._said_s = self.now_s()
         self._state = None
-        self._said = {}                     # what the latched flags last said
         self._command = self.create_publisher(Twist, 'cmd_vel', 10)
         self._states = self.create_publisher(String, '~/state', LATCHED_QOS)
         self._events = self.create_publisher(String, '~/event', 10)
         self._flags = {
             name: self.create_publisher(Bool, name, LATCHED_QOS)
             for name in ('touch_cleaning', 'cleaning_active')}
+        # Said when it changes: others say it on these topics, too, and the last word counts.
+        self._said = dict.fromkeys(self._flags, False)
         self.create_subscription(Odometry, 'odom', self._on_odom, 10)
         for side in SIDES:
             self.create_subscription(
                 Bool, f'bumper/{side}', lambda msg, side=side: self._on_bumper(side, msg.data), 10)
-        self.create_subscription(Bool, 'escape_reflex/active', self._on_reflex, LATCHED_QOS)
         self.create_service(SetBool, '~/enable', self._on_enable)
         self.create_timer(_WATCH_PERIOD_S, self._watch)
         self._enable(self.settings.autostart)
@@ -80,6 +82,11 @@ class WallCleanBumpOutNode(SuiteNode):
 
     def _on_enable(self, request, response):
         was = self._bump_out.enabled
+        other = self._others.driving() if request.data and not was else ''
+        if other:
+            response.success, response.message = False, f'not enabled: {other}'
+            self.get_logger().warning(response.message)
+            return response
         self._enable(request.data)
         response.success = True
         response.message = 'enabled' if request.data else 'disabled'
@@ -87,17 +94,18 @@ class WallCleanBumpOutNode(SuiteNode):
             response.message = f'already {response.message}'
         return response
 
-    def _enable(self, on, why='', code=''):
+    def _enable(self, on, why='', code='', level=OK):
         was = self._bump_out.enabled
         self._bump_out.enable(on)
         if on and not was:
             self._enabled_s = self.now_s()
+            self._others.begin()
             self._stand('enabled, waiting for odometry and bumper', 'WAITING', OK)
         elif not on:
             if was:
                 self._command.publish(twist_msg(0.0, 0.0))
-            self._standing = ''
-            self._say(IDLE, OK, why or 'disabled', code)
+            self._standing = self._others.beside = ''
+            self._say(IDLE, level, why or 'disabled', code)
 
     def stop(self):
         """Leave the robot standing."""
@@ -137,13 +145,9 @@ class WallCleanBumpOutNode(SuiteNode):
         if changed:
             self._step()
 
-    def _on_reflex(self, msg):
-        self._reflex = msg.data
-        self._watch()
-
     def _missing(self):
         """Return (code, sentence) of what keeps the node from driving, or None."""
-        if self._reflex:
+        if self._reflex.active:
             return 'ESCAPE_REFLEX', 'the escape reflex drives: standing until it is done'
         now_s, stale_s = self.now_s(), self.settings.stale_s
         silent = [
@@ -185,11 +189,13 @@ class WallCleanBumpOutNode(SuiteNode):
         now_s = self.now_s()
         if self._bump_out.enabled:
             duration_s = self.settings.duration_s
-            missing = self._missing()
-            if 0.0 < duration_s <= now_s - self._enabled_s:
+            missing, other = self._missing(), self._others.in_the_way()
+            if other:
+                self._enable(False, f'stopped: {other}', 'OTHER_DRIVER', WARN)
+            elif 0.0 < duration_s <= now_s - self._enabled_s:
                 self._enable(False, f'done: cleaned for {duration_s:g} s', 'DONE')
             elif missing is not None and (
-                    self._reflex or now_s - self._enabled_s > self.settings.stale_s):
+                    self._reflex.active or now_s - self._enabled_s > self.settings.stale_s):
                 self._stand(missing[1], missing[0])
         if now_s - self._said_s >= _HEARTBEAT_S:
             self._said_s = now_s
@@ -197,7 +203,7 @@ class WallCleanBumpOutNode(SuiteNode):
 
     def _stand(self, message, code, level=WARN):
         """Stand; nothing more is published while the reflex drives, so that it alone does."""
-        if not (self._reflex and self._standing == code):
+        if not (self._reflex.active and self._standing == code):
             self._command.publish(twist_msg(0.0, 0.0))
         self._standing = code
         self._say(HALT, level, message, code)
@@ -208,10 +214,12 @@ class WallCleanBumpOutNode(SuiteNode):
         if state != self._state:
             self._state, self._said_s = state, self.now_s()
             self._states.publish(String(data=state))
-        self.set_status(level, message, status or state, code)
+        self.set_status(
+            level, message, status or state, code,
+            evidence={'other_driver': self._others.beside})
 
     def _flag(self, name, value):
-        if self._said.get(name) != value:
+        if self._said[name] != value:
             self._said[name] = value
             self._flags[name].publish(Bool(data=value))
 

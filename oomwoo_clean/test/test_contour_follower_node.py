@@ -190,10 +190,10 @@ def test_traces_by_touch_and_says_so_until_the_bumper_falls_silent(bench):
 
     assert bench.enable(True).success
     assert spin(10.0, lambda: bench.commands and bench.commands[-1][0] > 0.05)
-    assert bench.touching[-1] is False
+    assert bench.touching == []       # another behaviour may just have said that it touches
     feel(True)
     assert spin(10.0, lambda: bench.states[-1] == 'TOUCH')
-    assert spin(5.0, lambda: bench.touching[-1] is True)
+    assert spin(5.0, lambda: bench.touching[-1:] == [True])
     assert spin(10.0, lambda: 'bump left' in bench.events)
     # It backs off, turns away from what it does not see, and goes on.
     assert spin(10.0, lambda: bench.commands[-1][0] < 0.0)

@@ -30,6 +30,7 @@ class Bench:
         self.odometry = publisher(Odometry, 'odom', 10)
         self.bumpers = {s: publisher(Bool, f'bumper/{s}', 10) for s in ('left', 'right')}
         self.reflex = publisher(Bool, 'escape_reflex/active', LATCHED_QOS)
+        self.reflex_drives = False          # said again and again, as the reflex does
         self.x, self.pressed = 0.0, {'left': False, 'right': False}
         self.commands, self.states, self.events, self.status = [], [], [], []
         self.flags = {'touch_cleaning': [], 'cleaning_active': []}
@@ -45,7 +46,9 @@ class Bench:
             SetParameters, 'wall_clean_bump_out/set_parameters')
 
     def say(self, odom=True, bumper=True):
-        """Publish odometry that follows the last command, and both bumpers."""
+        """Publish odometry that follows the last command, both bumpers, a reflex that drives."""
+        if self.reflex_drives:
+            self.reflex.publish(Bool(data=True))
         if bumper:
             for side, publisher in self.bumpers.items():
                 publisher.publish(Bool(data=self.pressed[side]))
@@ -79,13 +82,21 @@ class Bench:
 
     def reason(self):
         """Return the reason_code of the newest status."""
-        return {p.key: p.value for p in self.status[-1].values}['reason_code']
+        return self.evidence('reason_code')
+
+    def evidence(self, key):
+        """Return a value of the newest status."""
+        return {p.key: p.value for p in self.status[-1].values}[key]
 
     def enable(self, on):
         """Call the service; return what it answers."""
+        return self.answer(on).message
+
+    def answer(self, on):
+        """Call the service; return its response."""
         future = self.enabler.call_async(SetBool.Request(data=on))
         self.executor.spin_until_future_complete(future, 15.0)
-        return future.result().message
+        return future.result()
 
     def set_parameter(self, name, value):
         """Set a parameter of the node; return the result."""
@@ -135,7 +146,8 @@ def bench(running):
 
 def test_drives_only_while_enabled_and_goes_back_on_a_bump(bench):
     bench.spin(0.5)
-    assert bench.commands == [] and bench.flags['touch_cleaning'][-1] is False
+    # It says nothing as yet: another behaviour may just have said that it touches, or cleans.
+    assert bench.commands == [] and bench.flags == {'touch_cleaning': [], 'cleaning_active': []}
 
     assert bench.enable(True) == 'enabled' and bench.enable(True) == 'already enabled'
     assert bench.reaches('DRIVE')
@@ -178,15 +190,54 @@ def test_stands_without_odometry_or_bumper_and_goes_on_after(bench):
 def test_stands_while_the_escape_reflex_drives(bench):
     bench.enable(True)
     assert bench.reaches('DRIVE')
-    bench.reflex.publish(Bool(data=True))
+    bench.reflex_drives = True
     assert bench.stands_for('ESCAPE_REFLEX')
     assert bench.flags['touch_cleaning'][-1] is True       # it is not done, it only waits
     bench.spin(0.2)
     bench.commands.clear()
     bench.spin(0.5)
     assert bench.commands == []                            # the reflex alone writes
+    bench.reflex_drives = False
     bench.reflex.publish(Bool(data=False))
     assert bench.reaches('DRIVE')
+
+
+def test_a_reflex_that_is_killed_while_it_drives_is_not_waited_for(bench):
+    bench.enable(True)
+    assert bench.reaches('DRIVE')
+    bench.reflex.publish(Bool(data=True))
+    assert bench.stands_for('ESCAPE_REFLEX')
+    assert bench.reaches('DRIVE')
+
+
+def test_one_of_two_drives(bench):
+    follower = bench.node.create_publisher(String, 'contour_follower/state', LATCHED_QOS)
+
+    def spin(until):
+        def also():
+            follower.publish(String(data='FOLLOW'))
+            return until()
+        return bench.spin(20.0, also)
+
+    # The follower was first: refused, by name, and nothing is driven.
+    bench.spin(2.0, lambda: follower.publish(String(data='FOLLOW')))
+    answer = bench.answer(True)
+    assert not answer.success and 'the contour follower drives (FOLLOW)' in answer.message
+    assert bench.states[-1] == 'IDLE' and bench.commands == []
+    # It stands: now it may. The follower comes on later: the first goes on, and says so.
+    bench.spin(0.5, lambda: follower.publish(String(data='IDLE')))
+    assert bench.answer(True).success and bench.reaches('DRIVE')
+    bench.spin(2.5)
+    assert spin(lambda: 'contour follower' in bench.evidence('other_driver'))
+    assert bench.states[-1] != 'IDLE'
+    bench.enable(False)
+    # Both at the same time: whoever has only just begun ends.
+    bench.spin(0.5, lambda: follower.publish(String(data='IDLE')))
+    assert bench.answer(True).success
+    assert spin(lambda: bench.reason() == 'OTHER_DRIVER')
+    assert bench.states[-1] == 'IDLE' and bench.status[-1].level == DiagnosticStatus.WARN
+    bench.spin(0.5, lambda: follower.publish(String(data='IDLE')))
+    bench.node.destroy_publisher(follower)
 
 
 def test_a_bumper_pressed_from_the_start_holds_it(bench):

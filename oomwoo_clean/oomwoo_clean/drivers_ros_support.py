@@ -1,0 +1,100 @@
+"""Who else drives: a behaviour asks before it begins, and while it drives."""
+import math
+import time
+
+from action_msgs.msg import GoalStatus, GoalStatusArray
+from oomwoo_localization.ros_support import LATCHED_QOS
+from std_msgs.msg import Bool, String
+
+_SILENT_S = 2.0               # a behaviour that is there says its state twice a second
+_FIRST_S = 2.0                # of wall time: one that was there first has been heard of by then
+_GOALS = 'navigate_to_pose/_action/status'
+_UNDER_WAY = (GoalStatus.STATUS_ACCEPTED, GoalStatus.STATUS_EXECUTING, GoalStatus.STATUS_CANCELING)
+_DOCKING = ('SEARCH', 'GOTO', 'TURN', 'BACK', 'REGROUP', 'UNDOCK')
+_SWITCHED = {'contour_follower': 'the contour follower', 'wall_clean_bump_out': 'the bump-out'}
+
+
+class OtherDrivers:
+    """
+    Listens to the behaviours that write ``cmd_vel``, but for the node's own.
+
+    Who was first goes on: a behaviour does not begin while :meth:`driving` names another, and
+    one that has only just begun (:attr:`new`) when it hears of another ends.
+    """
+
+    def __init__(self, node):
+        """Listen beside ``node``."""
+        self._node = node
+        self._cleaning = self._goal = False
+        self._docking = ''
+        self._began_s = -math.inf
+        self.beside = ''                    # who drives although the node does, in words
+        own = node.get_name()
+        # Of those that are switched on: (state, when it was said).
+        self._said = {name: ('IDLE', -math.inf) for name in _SWITCHED if name != own}
+        for name in self._said:
+            node.create_subscription(
+                String, f'{name}/state', lambda msg, name=name: self._on_state(name, msg),
+                LATCHED_QOS)
+        if own == 'dock_drive':
+            node.create_subscription(Bool, 'cleaning_active', self._on_cleaning, LATCHED_QOS)
+        else:
+            node.create_subscription(String, 'dock_drive/state', self._on_docking, LATCHED_QOS)
+            node.create_subscription(GoalStatusArray, _GOALS, self._on_goals, LATCHED_QOS)
+
+    def problem(self):
+        """Return (reason code, message) why no docking may begin, None without a reason."""
+        if self._cleaning and self._is_there('cleaning_active'):
+            return 'CLEANING', 'the robot is cleaning: call clean_manager/pause or cancel first'
+        driving = self.driving()
+        return ('CLEANING', driving) if driving else None
+
+    def driving(self):
+        """Return which other node drives, and how to end that, in words; '' when none does."""
+        for name, (state, heard_s) in self._said.items():
+            if state != 'IDLE' and self._node.now_s() - heard_s < _SILENT_S:
+                return (f'{_SWITCHED[name]} drives ({state}): switch it off with '
+                        f'{name}/enable first')
+        # What a process that is gone said last is no reason to wait for ever.
+        if self._docking in _DOCKING and self._is_there('dock_drive/state'):
+            return f'dock_drive drives ({self._docking}): cancel its goal first'
+        if self._goal and self._is_there(_GOALS):
+            return 'the navigator drives to a goal of navigate_to_pose: cancel that first'
+        return ''
+
+    def begin(self):
+        """Take in that the node begins to drive now."""
+        self._began_s = time.monotonic()
+
+    def in_the_way(self):
+        """
+        Return why a node that drives has to end, '' when it goes on.
+
+        Whoever drives beside it then is in :attr:`beside`, and is warned of once.
+        """
+        before, self.beside = self.beside, self.driving()
+        if self.beside and self.new:
+            return self.beside
+        if self.beside and not before:
+            self._node.get_logger().warning(f'{self.beside}; this node was first and goes on')
+        return ''
+
+    @property
+    def new(self):
+        """Tell whether the node began so lately that another may have been there first."""
+        return time.monotonic() - self._began_s < _FIRST_S
+
+    def _is_there(self, topic):
+        return self._node.count_publishers(topic) > 0
+
+    def _on_cleaning(self, msg):
+        self._cleaning = msg.data
+
+    def _on_state(self, name, msg):
+        self._said[name] = msg.data, self._node.now_s()
+
+    def _on_docking(self, msg):
+        self._docking = msg.data
+
+    def _on_goals(self, msg):
+        self._goal = any(status.status in _UNDER_WAY for status in msg.status_list)
