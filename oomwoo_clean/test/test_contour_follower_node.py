@@ -174,52 +174,6 @@ def test_drives_only_while_enabled_and_bumps_once(bench):
     assert bench.commands == []
 
 
-def test_traces_by_touch_and_says_so_until_the_bumper_falls_silent(bench):
-    def feel(pressed, regular=True):
-        bench.odom()
-        if regular:
-            bench.bumper.publish(Bool(data=pressed))
-
-    def spin(seconds, until=lambda: False, pressed=False, regular=True):
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            feel(pressed, regular)
-            if bench.spin(0.1, until=until, distance_m=0.5):
-                return True
-        return False
-
-    assert bench.enable(True).success
-    assert spin(10.0, lambda: bench.commands and bench.commands[-1][0] > 0.05)
-    assert bench.touching == []       # another behaviour may just have said that it touches
-    feel(True)
-    assert spin(10.0, lambda: bench.states[-1] == 'TOUCH')
-    assert spin(5.0, lambda: bench.touching[-1:] == [True])
-    assert spin(10.0, lambda: 'bump left' in bench.events)
-    # It backs off, turns away from what it does not see, and goes on.
-    assert spin(10.0, lambda: bench.commands[-1][0] < 0.0)
-    assert spin(10.0, lambda: bench.commands[-1][1] > 0.5)
-    # The bumper, which has repeated itself, says nothing any more: it stands.
-    assert spin(10.0, lambda: 'bumper/left' in bench.last_status()[1], regular=False)
-    assert bench.commands[-1] == (0.0, 0.0) and bench.last_status()[2]['state'] == 'LOST'
-    bench.enable(False)
-    assert spin(5.0, lambda: bench.touching[-1] is False and bench.states[-1] == 'IDLE')
-
-
-def test_sees_what_it_is_told_that_touch_has_found(bench):
-    msg = PoseArray(poses=[Pose(position=Point(x=0.4, y=y)) for y in (-0.1, -0.05, 0.0, 0.05)])
-    msg.header.frame_id = 'odom'
-    bench.touched.publish(msg)
-    bench.spin(1.0, scans=False)
-    bench.odom()
-    bench.spin(0.5, scans=False)
-    assert bench.enable(True).success
-    end = time.monotonic() + 10.0
-    while time.monotonic() < end and bench.states[-1] != 'TOUCH':
-        bench.odom()
-        bench.spin(0.1, distance_m=0.7)
-    assert bench.states[-1] == 'TOUCH' and bench.events == []
-
-
 def test_stands_on_scans_it_cannot_drive_by_and_goes_on_after(bench):
     bench.enable(True)
     following = lambda: bench.states[-1] == 'FOLLOW'             # noqa: E731
@@ -291,6 +245,52 @@ def test_takes_parameters_while_driving_and_refuses_what_cannot_be(bench):
     assert not refused.successful and 'standoff_m: 0.23' in refused.reason
     assert set_parameter('speed', 0.1).successful        # would fail if the refused one had stuck
     assert bench.spin(3.0, until=lambda: bench.commands[-1][0] == pytest.approx(0.1, abs=0.005))
+
+
+def test_traces_by_touch_and_says_so_until_the_bumper_falls_silent(bench):
+    def feel(pressed, regular=True):
+        bench.odom()
+        if regular:
+            bench.bumper.publish(Bool(data=pressed))
+
+    def spin(seconds, until=lambda: False, pressed=False, regular=True):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            feel(pressed, regular)
+            if bench.spin(0.1, until=until, distance_m=0.5):
+                return True
+        return False
+
+    assert bench.enable(True).success
+    assert spin(10.0, lambda: bench.commands and bench.commands[-1][0] > 0.05)
+    assert bench.touching == []       # another behaviour may just have said that it touches
+    feel(True)
+    assert spin(10.0, lambda: bench.states[-1] == 'TOUCH')
+    assert spin(5.0, lambda: bench.touching[-1:] == [True])
+    assert spin(10.0, lambda: 'bump left' in bench.events)
+    # It backs off, turns away from what it does not see, and goes on.
+    assert spin(10.0, lambda: bench.commands[-1][0] < 0.0)
+    assert spin(10.0, lambda: bench.commands[-1][1] > 0.5)
+    # The bumper, which has repeated itself, says nothing any more: it stands.
+    assert spin(10.0, lambda: 'bumper/left' in bench.last_status()[1], regular=False)
+    assert bench.commands[-1] == (0.0, 0.0) and bench.last_status()[2]['state'] == 'LOST'
+    bench.enable(False)
+    assert spin(5.0, lambda: bench.touching[-1] is False and bench.states[-1] == 'IDLE')
+
+
+def test_sees_what_it_is_told_that_touch_has_found(bench):
+    msg = PoseArray(poses=[Pose(position=Point(x=0.4, y=y)) for y in (-0.1, -0.05, 0.0, 0.05)])
+    msg.header.frame_id = 'odom'
+    bench.touched.publish(msg)
+    bench.spin(1.0, scans=False)
+    bench.odom()
+    bench.spin(0.5, scans=False)
+    assert bench.enable(True).success
+    end = time.monotonic() + 10.0
+    while time.monotonic() < end and bench.states[-1] != 'TOUCH':
+        bench.odom()
+        bench.spin(0.1, distance_m=0.7)
+    assert bench.states[-1] == 'TOUCH' and bench.events == []
 
 
 def test_refuses_a_parameter_by_name():
