@@ -303,10 +303,9 @@ class CleanManagerNode(SuiteNode):
         run = self._run
         self._stand_for_reflex(run)
         if self._wanted and run.phase == IDLE:
-            self._start(run)
+            self._others.start(run)
         self._wanted = False
-        if run.running and self._others.goes_first():
-            run.hold(f'paused: {self._others.problem()}')
+        self._others.give_way(run)
         orders = run.step(Inputs(
             self.now_s(), pose, odom, self._follower.state, not self._follower.stands,
             self._follower.take_bump(), self._navigator.report, self._touched,
@@ -319,13 +318,6 @@ class CleanManagerNode(SuiteNode):
         self._announce()
         if run.ended and not self._finished and self._all_stand():
             self._finish()
-
-    def _start(self, run):
-        why = self._others.problem()
-        if why:
-            self.set_status(WARN, f'not started: {why}', IDLE, 'OTHER_JOB')
-        else:
-            run.start()
 
     def _stand_for_reflex(self, run):
         """Pause a running job while an escape reflex drives, and go on with it after."""

@@ -169,10 +169,9 @@ class CoveragePlannerNode(SuiteNode):
             return
         run = self._run
         if self._wanted and run.phase == IDLE:
-            self._start(run)
+            self._others.start(run)
         self._wanted = False
-        if run.running and self._others.goes_first():
-            run.hold(f'paused: {self._others.problem()}')
+        self._others.give_way(run)
         orders = run.step(CoverageInputs(
             self.now_s(), pose, self._navigator.report, self._reflex_drives(), self._missing()))
         if orders.goal is None:
@@ -187,13 +186,6 @@ class CoveragePlannerNode(SuiteNode):
         if run.ended and self.settings.exit_when_done and not self._navigator.active:
             self.exit_status = 0 if run.phase == DONE else NOT_DONE_STATUS
             self.done = True
-
-    def _start(self, run):
-        why = self._others.problem()
-        if why:
-            self.set_status(WARN, f'not started: {why}', IDLE, 'OTHER_JOB')
-        else:
-            run.start()
 
     def _pose(self):
         """Return the robot's pose in the map, None when it is missing or old."""

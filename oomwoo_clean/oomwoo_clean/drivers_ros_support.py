@@ -62,6 +62,24 @@ class OtherDrivers:
             return 'the navigator drives to a goal of navigate_to_pose: cancel that first'
         return ''
 
+    def switch(self, request, response, enabled, enable):
+        """
+        Answer a std_srvs/SetBool that switches the node on or off, and call ``enable(on)``.
+
+        One that is not ``enabled`` is refused while another drives, which the answer names.
+        """
+        other = self.driving() if request.data and not enabled else ''
+        if other:
+            response.success, response.message = False, f'not enabled: {other}'
+            self._node.get_logger().warning(response.message)
+            return response
+        enable(request.data)
+        response.success = True
+        response.message = 'enabled' if request.data else 'disabled'
+        if enabled == request.data:
+            response.message = f'already {response.message}'
+        return response
+
     def begin(self):
         """Take in that the node begins to drive now."""
         self._began_s = time.monotonic()

@@ -5,7 +5,7 @@ from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import Point, Pose, PoseArray, PoseStamped
 from nav2_msgs.action import NavigateToPose
 from oomwoo_clean.job_run import ENDED, IDLE, NavReport, PAUSED, WAITING
-from oomwoo_localization.ros_support import LATCHED_QOS, pose_to_msg
+from oomwoo_localization.ros_support import LATCHED_QOS, pose_to_msg, WARN
 from rclpy.action import ActionClient
 from std_msgs.msg import Bool, ColorRGBA, Empty, String
 from std_srvs.srv import SetBool
@@ -53,6 +53,19 @@ class OtherCleaners:
         """Return a sentence that names the job that cleans, '' when none does."""
         name = self._cleaner()
         return f'{name} is cleaning ({self._states[name]}): stop that first' if name else ''
+
+    def start(self, run):
+        """Start the job ``run`` of the node, or say in its status which other one cleans."""
+        why = self.problem()
+        if why:
+            self._node.set_status(WARN, f'not started: {why}', IDLE, 'OTHER_JOB')
+        else:
+            run.start()
+
+    def give_way(self, run):
+        """Pause the job ``run`` of the node while one that is named before it cleans."""
+        if run.running and self.goes_first():
+            run.hold(f'paused: {self.problem()}')
 
     def goes_first(self):
         """Tell whether a job cleans that is named before this one."""

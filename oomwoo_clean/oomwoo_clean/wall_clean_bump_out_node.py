@@ -81,18 +81,7 @@ class WallCleanBumpOutNode(SuiteNode):
     # -- on and off -------------------------------------------------------------------------
 
     def _on_enable(self, request, response):
-        was = self._bump_out.enabled
-        other = self._others.driving() if request.data and not was else ''
-        if other:
-            response.success, response.message = False, f'not enabled: {other}'
-            self.get_logger().warning(response.message)
-            return response
-        self._enable(request.data)
-        response.success = True
-        response.message = 'enabled' if request.data else 'disabled'
-        if was == request.data:
-            response.message = f'already {response.message}'
-        return response
+        return self._others.switch(request, response, self._bump_out.enabled, self._enable)
 
     def _enable(self, on, why='', code='', level=OK):
         was = self._bump_out.enabled
