@@ -24,6 +24,7 @@ from oomwoo_localization.ros_support import (
     pose_from_msg,
     run_node,
     seconds,
+    SENSOR_QOS,
     SuiteNode,
     WARN,
 )
@@ -82,7 +83,7 @@ class BumpMapNode(SuiteNode):
         self._grids = self.create_publisher(OccupancyGrid, 'bump_map', LATCHED_QOS)
         self._walls = self.create_publisher(MarkerArray, 'bump_map/walls', LATCHED_QOS)
         self.create_subscription(OccupancyGrid, 'map', self._on_map, LATCHED_QOS)
-        self.create_subscription(Odometry, 'odom', self._on_odom, 10)
+        self.create_subscription(Odometry, 'odom', self._on_odom, SENSOR_QOS)
         self.create_subscription(
             Bool, 'localization_health/lost', self._on_lost, LATCHED_QOS)
         for half in HALVES:

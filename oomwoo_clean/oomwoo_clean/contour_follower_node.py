@@ -99,7 +99,7 @@ class ContourFollowerNode(SuiteNode):
         for half in self._pressed:
             self.create_subscription(
                 Bool, f'bumper/{half}', lambda msg, half=half: self._on_bumper(half, msg.data), 10)
-        self.create_subscription(Odometry, 'odom', self._on_odom, 1)
+        self.create_subscription(Odometry, 'odom', self._on_odom, SENSOR_QOS)
         self._touched = None                # newest message of what is known by touch already
         self.create_subscription(PoseArray, '~/touched', self._on_touched, LATCHED_QOS)
         self.create_subscription(Empty, '~/keep_alive', lambda _: self._keep_alive(), 1)

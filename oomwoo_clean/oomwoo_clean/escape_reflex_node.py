@@ -31,7 +31,6 @@ from oomwoo_localization.ros_support import (
 from oomwoo_localization.scans import ScanError
 from oomwoo_localization.settings import setting
 from rclpy.clock import Clock, ClockType
-from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import LaserScan
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
@@ -73,8 +72,8 @@ class EscapeReflexNode(SuiteNode):
             self.create_subscription(
                 Bool, f'bumper/{side}', lambda msg, side=side: self._on_bumper(side, msg.data), 10)
         self.create_subscription(Twist, 'cmd_vel_mux', self._on_command, 10)
-        self.create_subscription(LaserScan, 'scan', self._on_scan, SENSOR_QOS, raw=True)
-        self.create_subscription(Odometry, 'odom', self._on_odom, SENSOR_QOS, raw=True)
+        self.create_unread_subscription(LaserScan, 'scan', self._on_scan, SENSOR_QOS)
+        self.create_unread_subscription(Odometry, 'odom', self._on_odom, SENSOR_QOS)
         self.create_subscription(Bool, 'touch_cleaning', self._on_touch_cleaning, LATCHED_QOS)
         self._cancel = self.create_client(CancelGoal, 'navigate_to_pose/_action/cancel_goal')
         self.create_service(Trigger, '~/reset', self._on_reset)
@@ -102,15 +101,14 @@ class EscapeReflexNode(SuiteNode):
         self._drove_s = now_s = self.now_s()
         self._reflex.commanded(linear, angular, now_s)
 
-    def _on_odom(self, raw):
-        self._odom, self._came_s = raw, self.now_s()
+    def _on_odom(self, read):
+        self._odom, self._came_s = read, self.now_s()
 
     def _read_odometry(self):
         """Show the reflex where it is, as odometry last said."""
         if self._odom is None:
             return
-        msg = deserialize_message(self._odom, Odometry)
-        self._odom = None
+        msg, self._odom = self._odom(), None
         if self._reflex.odometry(pose_from_msg(msg.pose.pose), self._came_s):
             self._odom_s, self._odom_fault = self._came_s, ''
         else:
@@ -119,12 +117,12 @@ class EscapeReflexNode(SuiteNode):
     def _on_touch_cleaning(self, msg):
         self._reflex.touch_cleaning = msg.data
 
-    def _on_scan(self, raw):
+    def _on_scan(self, read):
         now_s = self.now_s()
         if not (self._scan_fault or self._reflex.wants_scan(now_s)):
             self._scan_s = now_s
             return
-        self._scan_fault = self._use_scan(deserialize_message(raw, LaserScan), now_s)
+        self._scan_fault = self._use_scan(read(), now_s)
         if self._scan_fault:
             self.get_logger().warning(
                 f'topic {self.resolve_topic_name("scan")}: {self._scan_fault}; ignored',

@@ -70,7 +70,7 @@ class WallCleanBumpOutNode(SuiteNode):
             for name in ('touch_cleaning', 'cleaning_active')}
         # Said when it changes: others say it on these topics, too, and the last word counts.
         self._said = dict.fromkeys(self._flags, False)
-        self.create_subscription(Odometry, 'odom', self._on_odom, 10)
+        self.create_subscription(Odometry, 'odom', self._on_odom, SENSOR_QOS)
         for side in SIDES:
             self.create_subscription(
                 Bool, f'bumper/{side}', lambda msg, side=side: self._on_bumper(side, msg.data), 10)

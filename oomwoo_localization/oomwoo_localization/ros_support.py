@@ -9,6 +9,7 @@ import gc
 import math
 import signal
 import sys
+import time
 
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from diagnostic_updater import Updater
@@ -30,12 +31,15 @@ from rcl_interfaces.msg import (
     SetParametersResult,
 )
 import rclpy
+from rclpy.clock import ClockChange
 from rclpy.duration import Duration
 from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
 from rclpy.experimental import EventsExecutor
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, qos_profile_sensor_data, QoSProfile, ReliabilityPolicy
+from rclpy.serialization import deserialize_message
 from rclpy.signals import SignalHandlerOptions
+from rclpy.task import Future
 from rclpy.time import Time
 from std_msgs.msg import Bool
 from tf2_ros import Buffer, TransformListener
@@ -44,6 +48,7 @@ SENSOR_QOS = qos_profile_sensor_data
 LATCHED_QOS = QoSProfile(
     depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
+_LOOK_S = 0.2                 # how often a process looks whether it is to end
 _REFLEX_SILENT_S = 1.5        # it says twice a second that it drives
 
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
@@ -129,10 +134,10 @@ class SuiteNode(Node):
         self._updater.setHardwareID('oomwoo')
         self._updater.add(name, self._diagnose)
         self.settings = self._declare(settings_class) if settings_class else None
-        self._newest = None
+        self._simulated = self.get_clock().ros_time_is_active
         # Kept, because the clock does not: a callback whose handle is gone is called all the same.
         self._jump_handle = self.get_clock().create_jump_callback(
-            _BACKWARDS, post_callback=lambda jump: self.time_went_back())
+            _BACKWARDS, post_callback=self._on_jump)
 
     # -- settings ---------------------------------------------------------------------------
 
@@ -226,11 +231,54 @@ class SuiteNode(Node):
             stat.add(pair.key, pair.value)
         return stat
 
+    # -- topics -----------------------------------------------------------------------------
+
+    def create_subscription(self, msg_type, topic, callback, qos_profile, **words):
+        """Subscribe as rclpy's nodes do; nodes in one process take a message in once for all."""
+        def subscribe(on_message):
+            return super(SuiteNode, self).create_subscription(
+                msg_type, topic, on_message, qos_profile, **words)
+
+        qos = QoSProfile(depth=qos_profile) if isinstance(qos_profile, int) else qos_profile
+        latched = qos.durability != DurabilityPolicy.VOLATILE     # each gets what was said before
+        if SharedProcess.here is None or latched or words.keys() - {'raw'}:
+            return subscribe(callback)
+        return SharedProcess.here.subscribe(
+            (self.resolve_topic_name(topic), msg_type, words.get('raw', False)), qos, subscribe,
+            callback)
+
+    def create_unread_subscription(self, msg_type, topic, callback, qos_profile):
+        """
+        Subscribe to a topic of which few messages are looked at: ``callback(read)``.
+
+        ``read()`` returns the message, which is taken apart only then.
+        """
+        if SharedProcess.here is not None:            # others look at all of them
+            return self.create_subscription(
+                msg_type, topic, lambda msg: callback(lambda: msg), qos_profile)
+        return self.create_subscription(
+            msg_type, topic, lambda raw: callback(lambda: deserialize_message(raw, msg_type)),
+            qos_profile, raw=True)
+
+    def destroy_subscription(self, subscription):
+        """Hear no more of it; in a shared process the others go on hearing."""
+        if isinstance(subscription, Share):
+            return subscription.end()
+        return super().destroy_subscription(subscription)
+
     # -- time -------------------------------------------------------------------------------
 
     def now_s(self):
         """Return the node clock in seconds."""
-        return self.get_clock().now().nanoseconds * 1e-9
+        if self._simulated:
+            return self.get_clock().now().nanoseconds * 1e-9
+        return time.time()                 # the same, at a tenth of the cost
+
+    def _on_jump(self, jump):
+        self._simulated = self.get_clock().ros_time_is_active
+        if jump.clock_change in (
+                ClockChange.ROS_TIME_NO_CHANGE, ClockChange.SYSTEM_TIME_NO_CHANGE):
+            self.time_went_back()
 
     def time_went_back(self):
         """Forget everything that is newer than the clock; called after a jump back in time."""
@@ -242,7 +290,44 @@ class SuiteNode(Node):
 
 
 _BACKWARDS = rclpy.clock.JumpThreshold(
-    min_forward=None, min_backward=Duration(seconds=-0.5), on_clock_change=False)
+    min_forward=None, min_backward=Duration(seconds=-0.5), on_clock_change=True)
+
+
+class SharedProcess:
+    """What the nodes of one process have in common: topics and transforms are heard once."""
+
+    here = None               # that of this process, while several nodes run in it
+
+    def __init__(self):
+        """Nothing is heard yet."""
+        self.frames = {}      # tf topic: (buffer, listener)
+        self._topics = {}     # (topic, type, raw): [(QoS, callbacks)]
+
+    def subscribe(self, what, qos, subscribe, callback):
+        """Return the :class:`Share` of ``callback`` in one subscription for each QoS."""
+        heard = self._topics.setdefault(what, [])
+        callbacks = next((found for known, found in heard if known == qos), None)
+        if callbacks is None:
+            callbacks = []
+            subscribe(lambda msg: [tell(msg) for tell in tuple(callbacks)])
+            heard.append((qos, callbacks))
+        callbacks.append(callback)
+        return Share(callbacks, callback)
+
+
+class Share:
+    """The part that one node has in a subscription of several."""
+
+    def __init__(self, callbacks, callback):
+        """Take the list of all and the one that it is about."""
+        self._callbacks, self._callback = callbacks, callback
+
+    def end(self):
+        """Take the callback out; returns whether it was in."""
+        if self._callback not in self._callbacks:
+            return False
+        self._callbacks.remove(self._callback)
+        return True
 
 
 def _descriptor(info):
@@ -322,11 +407,9 @@ class FrameTree:
     what a small node does.
     """
 
-    _heard = None             # (tf topic): buffer and listener, in a process of several nodes
-
     def __init__(self, node):
         """Listen to /tf and /tf_static for ``node``."""
-        heard = {} if FrameTree._heard is None else FrameTree._heard
+        heard = {} if SharedProcess.here is None else SharedProcess.here.frames
         topic = node.resolve_topic_name('/tf')
         if topic not in heard:
             buffer = Buffer(node=node)
@@ -385,7 +468,7 @@ def run_nodes(factories, args=None):
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.append(True))
     nodes = []
-    FrameTree._heard = {} if len(factories) > 1 else None
+    SharedProcess.here = SharedProcess() if len(factories) > 1 else None
     try:
         try:
             for factory in factories:
@@ -399,17 +482,18 @@ def run_nodes(factories, args=None):
         # What is there by now stays; the collector need not look through it again and again.
         gc.collect()
         gc.freeze()
-        done = []
+        done, never = [], Future(executor=executor)
         try:
             while not ended and not done:
-                executor.spin_once(timeout_sec=0.2)
+                # Not spin_once, which sets up a wait for each single event.
+                executor.spin_until_future_complete(never, timeout_sec=_LOOK_S)
                 done = [node for node in nodes if getattr(node, 'done', False)]
         finally:
             for node in nodes:
                 _stop(node)
         return getattr((done or nodes)[0], 'exit_status', 0)
     finally:
-        FrameTree._heard = None
+        SharedProcess.here = None
         for node in nodes:
             node.destroy_node()
         rclpy.try_shutdown()
