@@ -255,6 +255,8 @@ class EdgeRun(JobRun):
             self.target.lead_m, self._upstream(self.target.spot))
         if self.sweep.full_circle() and (self._new_m > 0.0 or self._segment_m > lead_in_m):
             return 'all the way round'
+        if self._clean_ahead(inputs):
+            return 'no dirty edge is ahead'
         if self._since_new_m > (settings.no_new_m if self._new_m > 0.0 else lead_in_m):
             return f'nothing new for {self._since_new_m:.1f} m'
         if self._touch_m > settings.touch_no_new_m:
@@ -266,6 +268,13 @@ class EdgeRun(JobRun):
         if self._still_s > settings.stall_s:
             return f'no movement for {settings.stall_s:.0f} s'
         return ''
+
+    def _clean_ahead(self, inputs):
+        """Tell whether it has passed the last dirty spot of the ring for as far as it might go."""
+        # A spot counts as swept this much before the middle of the robot is there.
+        return (self._new_m > 0.0 and inputs.follower != 'TOUCH'
+                and self._since_new_m >= self.sweep.settings.tolerance_m
+                and self.sweep.nothing_ahead(inputs.pose, self.settings.no_new_m))
 
     def _better_now(self, inputs):
         """Return the reason to leave for a stretch better cleaned on the way, or ''."""

@@ -26,6 +26,7 @@ STATE_VERSION = 2
 # Touched this near to what is on the map, it is what is on the map.
 SEEN_M = 0.10
 ISLET_M2 = 1.0                # floor of less than this among touches is the inside of something
+IN_GAP_M = 0.10               # less far into a narrow gap the robot is at its mouth
 SAME_SPOT_M = 0.03            # two spots this near are the same, on the map with and without touch
 
 
@@ -278,6 +279,23 @@ class EdgeSweep:
     def full_circle(self):
         """Tell whether the robot has been on its own track long enough to be all the way round."""
         return self._on_track_m >= self.settings.lap_confirm_m
+
+    def nothing_ahead(self, pose, distance_m):
+        """
+        Tell whether the ring that the robot is on is not dirty over ``distance_m`` from here.
+
+        False while it is on no ring, or in a narrow gap, where nobody should be left standing.
+        """
+        if self._tree is None:
+            return False
+        near = np.array(self._tree.query_ball_point(pose[:2], self.settings.tolerance_m), dtype=int)
+        near = near[np.cos(self.rings.yaw[near] - pose[2]) > 0.0]
+        if len(near) == 0:
+            return False
+        here = near[np.argmin(np.hypot(*(self.rings.points[near] - pose[:2]).T))]
+        if self.rings.narrow[self.rings.walk(here, -IN_GAP_M)]:
+            return False
+        return not self.dirty[self.rings.ahead(here, distance_m)].any()
 
     # -- what is next -------------------------------------------------------------------------
 

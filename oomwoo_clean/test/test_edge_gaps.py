@@ -149,3 +149,20 @@ def test_a_lap_is_not_told_from_the_way_out_of_a_deep_gap():
     for y in way:
         seen = sweep.observe((0.0, y, 0.0), True)
     assert seen.on_track_m == 0.0 and not sweep.full_circle()
+
+
+def test_nobody_is_left_standing_in_a_gap():
+    teeth = [box(-0.375, -1.25, 0.35, 0.5), box(0.375, -1.25, 0.35, 0.5)]
+    sweep = EdgeSweep(room(3.0, 3.0, teeth), (0.0, 0.5, 0.0))
+    sweep.swept[:] = True
+    rings = sweep.rings
+    (run,) = rings.runs(rings.narrow)
+    for steps, done in ((-3, True), (2, True), (8, False), (len(run) + 2, False),
+                        (len(run) + 7, True)):
+        spot = rings.walk(run[0], steps * rings.length[run[0]])
+        assert sweep.nothing_ahead((*rings.points[spot], rings.yaw[spot]), 1.5) == done, steps
+        assert not sweep.nothing_ahead((*rings.points[spot], rings.yaw[spot] + math.pi), 1.5)
+    sweep.swept[rings.walk(run[-1], 1.0)] = False
+    after = rings.walk(run[-1], 0.2)
+    assert not sweep.nothing_ahead((*rings.points[after], rings.yaw[after]), 1.5)
+    assert sweep.nothing_ahead((*rings.points[after], rings.yaw[after]), 0.5)

@@ -35,6 +35,27 @@ def test_the_whole_job():
     assert run.elapsed_s == pytest.approx(rider.time_s, abs=0.2)
 
 
+def test_a_ring_is_left_where_it_is_done_and_not_when_that_is_noticed():
+    run, rider = started()
+    rider.ride(until=lambda: run.segments == 1)
+    began = run.sweep.driven_m
+    rider.ride(until=lambda: run.phase != FOLLOW)
+    length = run.sweep.rings.length[
+        run.sweep.rings.ring == run.sweep.rings.ring[run.target.spot]].sum()
+    assert run.sweep.driven_m - began == pytest.approx(length, abs=0.1)
+    assert run.reason.endswith('no dirty edge is ahead')
+
+
+def test_clean_edge_is_driven_along_when_there_is_dirt_behind_it():
+    run, rider = started(room(3.0, 3.0))
+    rings = run.sweep.rings
+    rider.ride(until=lambda: run.sweep.swept_m > 0.5)
+    here = int(np.argmin(np.hypot(*(rings.points - rider.pose[:2]).T)))
+    run.sweep.swept[rings.ahead(here, 1.4)] = True
+    rider.ride()
+    assert run.phase == DONE and run.segments == 1
+
+
 def test_nothing_moves_before_the_start_and_after_the_end():
     run = new_run()
     rider = Rider(run, START)
