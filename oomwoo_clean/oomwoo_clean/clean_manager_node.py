@@ -25,9 +25,9 @@ from oomwoo_clean.job_run import (
 from oomwoo_clean.manager_ros_support import (
     EdgeMarkers,
     FollowerLine,
-    NavigatorLine,
     OtherCleaners,
 )
+from oomwoo_clean.navigator_ros_support import NavigatorLine
 from oomwoo_localization.grids import GridError
 from oomwoo_localization.ros_support import (
     ERROR,

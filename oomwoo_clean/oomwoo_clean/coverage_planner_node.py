@@ -18,7 +18,8 @@ from oomwoo_clean.coverage_run import (
 from oomwoo_clean.coverage_sweep import CoverageSettings, CoverageSweep
 from oomwoo_clean.edge_sweep import map_hash
 from oomwoo_clean.job_run import DONE, HELD, IDLE, NOT_DONE_STATUS, PAUSED, STUCK, WAITING
-from oomwoo_clean.manager_ros_support import NavigatorLine, OtherCleaners
+from oomwoo_clean.manager_ros_support import OtherCleaners
+from oomwoo_clean.navigator_ros_support import NavigatorLine
 from oomwoo_localization.grids import GridError
 from oomwoo_localization.ros_support import (
     ERROR,

@@ -300,6 +300,7 @@ class DockDriveNode(SuiteNode):
     def _navigate(self, job):
         """Wait for the navigator; then look for the dock from where it brought the robot."""
         self._goals.feed_back(job, FEEDBACK['GOTO'], 0)
+        self._staging.keep_alive()
         if job.cancelling and self._staging.ended:
             self._end(CANCELLED, 'CANCELLED', 'cancelled on the way to the dock')
         elif job.cancelling:

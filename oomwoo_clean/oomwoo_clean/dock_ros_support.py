@@ -2,6 +2,7 @@
 from action_msgs.msg import GoalStatus
 from nav2_msgs.action import DockRobot, NavigateToPose, UndockRobot
 import numpy as np
+from oomwoo_clean.navigator_ros_support import GoalKeepAlive
 from oomwoo_localization.frames import compose
 from oomwoo_localization.ros_support import pose_from_msg, pose_to_msg
 from rclpy.action import ActionClient, ActionServer, CancelResponse
@@ -170,6 +171,7 @@ class StagingNavigator:
         """Be a client of ``navigate_to_pose``."""
         self._node = node
         self._client = ActionClient(node, NavigateToPose, 'navigate_to_pose')
+        self._keep_alive = GoalKeepAlive(node)
         self._handle, self._asked = None, 0
         self.ended, self.failed, self._cancelling = True, '', False
 
@@ -187,9 +189,15 @@ class StagingNavigator:
         self.ended, self.failed, self._cancelling, self._handle = False, '', False, None
         self._asked += 1
         number = self._asked
-        self._client.send_goal_async(goal).add_done_callback(
+        sent = self._client.send_goal_async(goal, goal_uuid=self._keep_alive.new_goal())
+        sent.add_done_callback(
             lambda future: self._answered(number, future.result()))
         return True
+
+    def keep_alive(self):
+        """Say that the goal is still wanted, at least twice a second."""
+        if not self.ended:
+            self._keep_alive.say(self._node.now_s())
 
     def cancel(self):
         """Ask for the end of the goal; ``ended`` tells when it came."""

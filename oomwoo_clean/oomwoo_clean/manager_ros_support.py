@@ -1,20 +1,11 @@
-"""The edge manager's lines to the navigator and to the follower, and its markers."""
-from action_msgs.msg import GoalStatus
-from action_msgs.srv import CancelGoal
+"""The edge manager's line to the follower, its markers, and who else cleans."""
 from builtin_interfaces.msg import Duration
-from geometry_msgs.msg import Point, Pose, PoseArray, PoseStamped
-from nav2_msgs.action import NavigateToPose
-from oomwoo_clean.job_run import ENDED, IDLE, NavReport, PAUSED, WAITING
-from oomwoo_localization.ros_support import LATCHED_QOS, pose_to_msg, WARN
-from rclpy.action import ActionClient
+from geometry_msgs.msg import Point, Pose, PoseArray
+from oomwoo_clean.job_run import ENDED, IDLE, PAUSED, WAITING
+from oomwoo_localization.ros_support import LATCHED_QOS, WARN
 from std_msgs.msg import Bool, ColorRGBA, Empty, String
 from std_srvs.srv import SetBool
 from visualization_msgs.msg import Marker, MarkerArray
-
-_ENDINGS = {
-    GoalStatus.STATUS_SUCCEEDED: 'SUCCEEDED', GoalStatus.STATUS_ABORTED: 'FAILED',
-    GoalStatus.STATUS_CANCELED: 'FAILED'}
-
 
 # Jobs that clean: the first named goes on when two have begun at once.
 CLEANERS = ('clean_manager', 'coverage_planner', 'wall_clean_bump_out')
@@ -79,98 +70,6 @@ class OtherCleaners:
             if cleans and self._node.count_publishers(self._topics[name]):
                 return name
         return None
-
-
-class NavigatorLine:
-    """One goal at a time for ``navigate_to_pose``; ``report`` says how it goes."""
-
-    def __init__(self, node, frame_id, others):
-        """Talk for ``node``; goals are in ``frame_id``; ``others`` (OtherCleaners) keep theirs."""
-        self._node, self._frame_id, self._others = node, frame_id, others
-        self._client = ActionClient(node, NavigateToPose, 'navigate_to_pose')
-        self._cancel_all = node.create_client(CancelGoal, 'navigate_to_pose/_action/cancel_goal')
-        self._swept_up = False
-        self._handle = None
-        self._cancelled_s = None
-        self._heard_s = 0.0
-        self.report = NavReport()
-
-    def ready(self):
-        """Tell whether there is a navigator; at first, stop what an earlier manager left."""
-        if not self._client.server_is_ready():
-            return False
-        if not self._swept_up and not self._others.problem():
-            self._swept_up = True
-            self._cancel_all.call_async(CancelGoal.Request())
-        return True
-
-    @property
-    def active(self):
-        """Tell whether a goal is on its way, accepted or about to be."""
-        return self.report.status == 'ACTIVE'
-
-    def silent_for(self, now_s):
-        """Return the seconds since the navigator last said anything about the running goal."""
-        return now_s - self._heard_s if self.active else 0.0
-
-    def hear(self, now_s):
-        """Take ``now_s`` as the last sign of life, after a jump of the clock."""
-        self._heard_s = now_s
-
-    def go(self, goal_id, pose):
-        """Send a goal (x, y, yaw), once for each ``goal_id``."""
-        if goal_id == self.report.goal_id:
-            return
-        goal = NavigateToPose.Goal(pose=PoseStamped(pose=pose_to_msg(pose)))
-        goal.pose.header.frame_id = self._frame_id
-        goal.pose.header.stamp = self._node.get_clock().now().to_msg()
-        self.report, self._handle, self._cancelled_s = NavReport(goal_id, 'ACTIVE'), None, None
-        self._heard_s = self._node.now_s()
-        sent = self._client.send_goal_async(goal, lambda msg: self._on_feedback(goal_id))
-        sent.add_done_callback(lambda future: self._on_answer(goal_id, future.result()))
-
-    def cancel(self, again_s=1.0):
-        """Ask the running goal to end, which it then does; ask again after ``again_s``."""
-        now_s = self._node.now_s()
-        asked = self._cancelled_s is not None and 0.0 <= now_s - self._cancelled_s < again_s
-        if asked or not self.active:
-            return
-        self._cancelled_s = now_s
-        if self._handle is not None:
-            self._handle.cancel_goal_async()
-
-    def give_up(self, why):
-        """Count the running goal as failed without waiting for an answer that does not come."""
-        if self.active:
-            self.cancel(again_s=0.0)
-            self.report = NavReport(self.report.goal_id, 'FAILED', why)
-
-    def _on_feedback(self, goal_id):
-        if goal_id == self.report.goal_id:
-            self._heard_s = self._node.now_s()
-
-    def _on_answer(self, goal_id, handle):
-        self._on_feedback(goal_id)
-        current = goal_id == self.report.goal_id and self.active
-        if not handle.accepted:
-            if current:
-                self.report = NavReport(goal_id, 'FAILED', 'goal rejected')
-            return
-        handle.get_result_async().add_done_callback(
-            lambda future: self._on_result(goal_id, future.result()))
-        if not current or self._cancelled_s is not None:
-            handle.cancel_goal_async()
-        if current:
-            self._handle = handle
-
-    def _on_result(self, goal_id, answer):
-        if goal_id != self.report.goal_id or not self.active:
-            return
-        result = answer.result
-        cancelled = answer.status == GoalStatus.STATUS_CANCELED
-        message = getattr(result, 'error_msg', '') or (
-            'canceled' if cancelled else f'error code {result.error_code}')
-        self.report = NavReport(goal_id, _ENDINGS.get(answer.status, 'FAILED'), message)
 
 
 class FollowerLine:

@@ -24,6 +24,7 @@ from rosgraph_msgs.msg import Clock
 from std_msgs.msg import Bool, Empty, Float32, String
 from std_srvs.srv import SetBool, Trigger
 from tf2_msgs.msg import TFMessage
+from unique_identifier_msgs.msg import UUID
 from visualization_msgs.msg import MarkerArray
 
 SPEED_UP = 8.0
@@ -42,6 +43,7 @@ class World(Node):
         self.rings = EdgeSweep(grid, pose).rings
         self.send_tf, self.follower_alive, self.bump_next = True, True, False
         self.goals, self.switched, self.conflicts, self.keep_alives = [], [], 0, 0
+        self.wanted = 0               # how often the manager has said that it wants its goal
         self.obeys = lambda goal: True
         self.accepts = lambda goal: True
         self.heard = {'state': [], 'progress': [], 'active': [], 'status': [], 'edges': []}
@@ -54,6 +56,7 @@ class World(Node):
         self._events = self.create_publisher(String, 'contour_follower/event', 10)
         self.create_service(SetBool, 'contour_follower/enable', self._on_enable)
         self.create_subscription(Empty, 'contour_follower/keep_alive', self._on_keep_alive, 1)
+        self.create_subscription(UUID, 'navigate_to_pose/keep_alive', self._on_wanted, 10)
         self._navigator = ActionServer(
             self, NavigateToPose, 'navigate_to_pose', execute_callback=self._execute,
             goal_callback=self._on_goal,
@@ -194,6 +197,10 @@ class World(Node):
         self.pose = np.array([*self.rings.points[spot], self.rings.yaw[spot]])
 
     # -- navigator ----------------------------------------------------------------------------
+
+    def _on_wanted(self, msg):
+        if self._handle and bytes(msg.uuid) == bytes(self._handle[0].goal_id.uuid):
+            self.wanted += 1
 
     def _on_goal(self, request):
         accepted = self.accepts(pose_from_msg(request.pose.pose))

@@ -54,6 +54,7 @@ def test_the_whole_job_killed_on_the_way_and_started_again(world, manager, tmp_p
     first = manager()
     assert world.run(PATIENCE_S, lambda: world.progress > 0.3), (world.status, end(first))
     assert world.driving == 'follower' and world.keep_alives > 3
+    assert world.wanted > 0, 'the navigator hears that somebody still wants the goal'
     assert world.heard['active'][-1].data is True
     first.kill()
     first.wait()

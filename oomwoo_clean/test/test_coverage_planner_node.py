@@ -20,6 +20,7 @@ from rclpy.task import Future
 from std_msgs.msg import Bool, Float32, String
 from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
+from unique_identifier_msgs.msg import UUID
 from visualization_msgs.msg import Marker, MarkerArray
 
 STEP_M = 0.25                 # a tick; below what counts as a jump
@@ -180,6 +181,21 @@ def test_a_room_is_covered_goal_by_goal_and_a_new_start_begins_anew(start):
     assert world.call('start').success
     world.until(lambda: len(world.goals) > count)
     world.until(lambda: world.state != DONE and world.cleaning)
+
+
+def test_a_goal_is_kept_alive_while_it_is_wanted_and_no_longer(start):
+    world = start(room(3.0, 2.0))
+    world.drives, said = False, []
+    world.node.create_subscription(
+        UUID, 'navigate_to_pose/keep_alive', lambda msg: said.append(bytes(msg.uuid)), 10)
+    world.until(lambda: len(said) > 2)
+    assert set(said) == {bytes(world._handle.goal_id.uuid)}
+    assert world.call('pause').success
+    world.until(lambda: not world.driving)
+    count = len(said)
+    for _ in range(15):
+        world.step()
+    assert len(said) == count
 
 
 def test_what_it_waits_for_is_said(start):

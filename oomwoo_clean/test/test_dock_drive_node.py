@@ -22,6 +22,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
 from rclpy.task import Future
 from std_msgs.msg import Bool, String
+from unique_identifier_msgs.msg import UUID
 
 HERE = Path(__file__).parents[1]
 DOCK = (-2.11, -0.5, 0.0)
@@ -182,12 +183,17 @@ class Navigator:
     def __init__(self, bench, outcome):
         """Serve beside the bench; ``outcome`` 'arrive', 'fail', or 'drive' until cancelled."""
         self._node, self.outcome, self.goals = bench.node, outcome, []
+        self.ids, self.kept_alive = [], []
+        bench.node.create_subscription(
+            UUID, 'navigate_to_pose/keep_alive',
+            lambda msg: self.kept_alive.append(bytes(msg.uuid)), 10)
         self.server = ActionServer(
             bench.node, NavigateToPose, 'navigate_to_pose', execute_callback=self._execute,
             cancel_callback=lambda _: CancelResponse.ACCEPT)
 
     async def _execute(self, handle):
         self.goals.append(handle.request.pose)
+        self.ids.append(bytes(handle.goal_id.uuid))
         result = NavigateToPose.Result()
         if self.outcome == 'arrive':
             handle.succeed()
@@ -238,6 +244,7 @@ def test_a_dock_far_away_is_navigated_to_first(bench, navigator):
     navigator.outcome = 'drive'
     handle = bench.send(bench.dock, goal)
     bench.wait(lambda: len(navigator.goals) == 2)
+    bench.wait(lambda: navigator.kept_alive.count(navigator.ids[-1]) > 2)
     cancel = handle.cancel_goal_async()
     bench.wait(cancel.done)
     status, result = bench.result(handle)

@@ -1,6 +1,7 @@
 """``navigate_to_pose`` where Nav2 is not installed: the embedded navigator as an action server."""
 from dataclasses import dataclass
 import sys
+import time
 
 from action_msgs.msg import GoalStatus
 from geometry_msgs.msg import PoseStamped, Twist
@@ -34,6 +35,10 @@ from rclpy.task import Future
 from rclpy.time import Time
 from sensor_msgs.msg import LaserScan
 from std_msgs.msg import Bool
+from unique_identifier_msgs.msg import UUID
+
+# A busy machine may keep a client from speaking for so long of wall time, however fast the clock.
+HICCUP_S = 1.0
 
 SUCCEEDED = GoalStatus.STATUS_SUCCEEDED
 ABORTED = GoalStatus.STATUS_ABORTED
@@ -52,6 +57,9 @@ class NavigatorNodeSettings(NavigatorSettings):
     stale_s: float = setting(0.5, 'a pose older than this stops the robot', 's', 0.05, 10.0)
     patience_s: float = setting(
         5.0, 'a goal waits this long for a map or a fresh pose, then fails', 's', 0.1, 600.0)
+    lease_s: float = setting(
+        3.0, 'a goal that its client has kept alive ends this long after its last sign', 's',
+        1.0, 600.0)
 
 
 class Job:
@@ -66,6 +74,17 @@ class Job:
         self.ended = Future()
         self.goal = None
         self.under_way = False
+        self._alive_s = None          # (node clock, wall clock) of the client's last sign
+
+    def keep_alive(self, time_s):
+        """Take a sign of life of the client at ``time_s`` of the node clock."""
+        self._alive_s = time_s, time.monotonic()
+
+    def is_deserted(self, time_s, lease_s):
+        """Tell whether a client that has given signs of life has given none for ``lease_s``."""
+        return (
+            self._alive_s is not None and time_s - self._alive_s[0] > lease_s
+            and time.monotonic() - self._alive_s[1] > HICCUP_S)
 
 
 class EmbeddedNavigatorNode(SuiteNode):
@@ -96,6 +115,7 @@ class EmbeddedNavigatorNode(SuiteNode):
             self, NavigateToPose, 'navigate_to_pose', execute_callback=self._execute,
             goal_callback=self._on_goal,
             handle_accepted_callback=self._on_accepted, cancel_callback=self._on_cancel)
+        self.create_subscription(UUID, 'navigate_to_pose/keep_alive', self._on_keep_alive, 10)
         self._client = ActionClient(self, NavigateToPose, 'navigate_to_pose')
         self.create_subscription(PoseStamped, 'goal_pose', self._on_goal_pose, 10)
         self.create_timer(1.0 / self.settings.control_rate, self._tick)
@@ -159,6 +179,11 @@ class EmbeddedNavigatorNode(SuiteNode):
         self._job = self._jobs[bytes(handle.goal_id.uuid)] = Job(handle, self.now_s())
         handle.execute()
 
+    def _on_keep_alive(self, msg):
+        job = self._jobs.get(bytes(msg.uuid))
+        if job is not None:
+            job.keep_alive(self.now_s())
+
     def _on_cancel(self, handle):
         job = self._job
         if job is None or job.handle != handle:
@@ -207,6 +232,11 @@ class EmbeddedNavigatorNode(SuiteNode):
         if job is None or job.handle.is_cancel_requested:
             return
         now_s = self.now_s()
+        if job.is_deserted(now_s, self.settings.lease_s):
+            self._end(
+                ABORTED, Code.UNKNOWN, 'who sent the goal is gone: no sign of life for '
+                f'{self.settings.lease_s} s')
+            return
         if self._reflex.active:
             job.waiting_since_s = now_s
             self.set_status(

@@ -23,6 +23,7 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import LaserScan
 from std_msgs.msg import Bool
 from tf2_msgs.msg import TFMessage
+from unique_identifier_msgs.msg import UUID
 
 SPEED_UP = 5.0
 TICK_S = 0.02                 # simulated
@@ -46,6 +47,7 @@ class World(Node):
         self._tf = self.create_publisher(TFMessage, '/tf', 100)
         self._map = self.create_publisher(OccupancyGrid, 'map', LATCHED_QOS)
         self._bumper = self.create_publisher(Bool, 'bumper/left', 10)
+        self.keep_alive = self.create_publisher(UUID, 'navigate_to_pose/keep_alive', 10)
         self._scan = self.create_publisher(LaserScan, 'scan', qos_profile_sensor_data)
         self.create_subscription(Twist, 'cmd_vel', self._on_command, 10)
         self.create_subscription(Path, 'plan', lambda msg: self.plans.append(msg), 10)
@@ -225,6 +227,26 @@ def test_a_new_goal_preempts_the_old_one(world):
     assert status == GoalStatus.STATUS_ABORTED and 'preempted' in result.error_msg
     assert result_of(world, second)[0] == GoalStatus.STATUS_SUCCEEDED
     assert np.hypot(*(world.pose[:2] - [0.3, 0.8])) < 0.05
+
+
+def test_a_goal_whose_client_falls_silent_is_not_driven_to_its_end(world):
+    world.send_map(room())
+    handle = world.go(2.0, 0.0)
+    world.keep_alive.publish(UUID(uuid=[7] * 16))        # of somebody else's goal
+    assert world.run(10.0, lambda: world.command[0] > 0.05)
+    for _ in range(10):                                  # longer than the lease
+        world.keep_alive.publish(handle.goal_id)
+        world.pose[0] = 0.0
+        world.run(0.5)
+    assert world.command[0] > 0.05, 'kept alive, it goes on'
+    silent_s = world.time_s
+    while world.command[0] > 0.0 and world.time_s < silent_s + 40.0:
+        world.pose[0] = 0.0                              # the goal stays far away
+        world.run(0.1)
+    assert world.time_s - silent_s > 2.0 and world.command == (0.0, 0.0)
+    status, result = result_of(world, handle, 20.0)
+    assert (status, result.error_code) == (GoalStatus.STATUS_ABORTED, Code.UNKNOWN)
+    assert result.error_msg == 'who sent the goal is gone: no sign of life for 3.0 s'
 
 
 def test_unreachable_goals_carry_nav2s_codes(world):
