@@ -7,6 +7,7 @@ from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch_ros.actions import Node
 from oomwoo_sim_support.launch_choices import (
     described,
+    ELSEWHERE,
     find_file,
     given,
     include,
@@ -37,7 +38,8 @@ ARGUMENTS = (
     (
         'twist_mux', 'true',
         'choose between behaviours, reflexes, a person and the emergency stop, with twist_mux or, '
-        'where it is not installed, velocity_mux; false: behaviours only'),
+        'where it is not installed, velocity_mux; elsewhere: another launch file does that, and '
+        'starts the reflexes; false: behaviours only'),
     ('reflex', 'true', 'escape reflexes; they take twist_mux:=true'),
     ('health', 'true', 'sort /diagnostics with diagnostic_aggregator, where it is installed'),
 )
@@ -50,8 +52,10 @@ def _start(context):
     for name in ('robot_file', 'overrides'):
         if value[name] and not Path(value[name]).is_file():
             raise LaunchError(f'{name}:={value[name]}: no such file')
-    on = {name: is_true(name, value[name]) for name in (
-        'lidar', 'ekf', 'twist_mux', 'reflex', 'health')}
+    elsewhere = value['twist_mux'] == ELSEWHERE
+    on = {name: is_true(name, value[name]) for name in ('lidar', 'ekf', 'reflex', 'health')}
+    on['twist_mux'] = elsewhere or is_true('twist_mux', value['twist_mux'])
+    on['reflex'] &= not elsewhere
     missing = []
     if on['ekf'] and not installed('robot_localization'):
         missing.append('ekf:=true takes robot_localization')
@@ -62,7 +66,7 @@ def _start(context):
             'container)')
     if missing:
         raise LaunchError(f'physical: not installed: {"; ".join(missing)}')
-    actions = [robot_description(value), *agent, *commands(value, on['twist_mux'], on['reflex'])]
+    actions = [robot_description(value), *agent, *commands(value, on)]
     if on['lidar']:
         actions.append(node(value, 'oomwoo_bringup', 'lidar_driver', parameters=[{
             'model': value['lidar_model'], 'port': value['lidar_port'],
@@ -87,7 +91,8 @@ def summary(value, on):
         f'LiDAR {value["lidar_model"]} at {value["lidar_port"]}' if on['lidar'] else 'no LiDAR',
         f'base over {value["base"]}' if value['base'] != 'none' else 'base elsewhere',
         'odometry from wheels and gyro' if on['ekf'] else "the base's own odometry",
-        *([] if on['twist_mux'] else ['nothing but behaviours drives, no reflexes'])]
+        *([] if on['twist_mux'] else ['nothing but behaviours drives, no reflexes']),
+        *(['who may drive is decided elsewhere'] if value['twist_mux'] == ELSEWHERE else [])]
 
 
 def config(name):
@@ -121,17 +126,18 @@ def base_agent(value):
         respawn_delay=1.0)]
 
 
-def commands(value, mux, reflex):
+def commands(value, on):
     """Return what commands pass on their way to the base: who may drive, then the guard."""
+    mux, elsewhere = on['twist_mux'], value['twist_mux'] == ELSEWHERE
     guard = node(
         value, 'oomwoo_bringup', 'command_guard', respawn=True,
         parameters=[{'robot_file': value['robot_file']}],
         remappings=[] if mux else [('cmd_vel_mux', 'cmd_vel')])
-    if not mux:
+    if elsewhere or not mux:
         return [guard]
     return [
         include('oomwoo_clean', 'escape_reflex.launch.py', {
-            'use_sim_time': 'false', 'reflex': str(reflex).lower(),
+            'use_sim_time': 'false', 'reflex': str(on['reflex']).lower(),
             'robot_file': value['robot_file'], 'namespace': value['namespace'],
             'params_file': value['overrides']}),
         guard]

@@ -96,6 +96,13 @@ class Started:
     argv: list
     parameter_files: list
 
+    def parts(self):
+        """Return the nodes in it, each as if it had a process of its own; else itself."""
+        if self.executable != 'compose':
+            return [self]
+        words = self.argv[len(self.arguments):]
+        return [Started(*name.split('/'), words, self.parameter_files) for name in self.arguments]
+
     def _remaps(self):
         return dict(
             word.split(':=', 1) for flag, word in zip(self.argv, self.argv[1:])
@@ -158,9 +165,14 @@ def _flat(values, prefix=''):
 class Run:
     """What a launch file did."""
 
-    started: list
+    processes: list
     lines: list
     errors: list
+
+    @property
+    def started(self):
+        """A :class:`Started` for each node, those that share a process apart."""
+        return [part for process in self.processes for part in process.parts()]
 
     def nodes(self):
         """Return ``{name: Started}``; a name that was given twice is an error."""

@@ -59,6 +59,9 @@ STARTS = {
     'wall_clean_bump_out': ({'wall_clean_bump_out', 'bump_map'},) * 2,
     'bump_map': ({'bump_map'},) * 2,
     'coverage': ({'coverage_planner'},) * 2,
+    'cleaning': (
+        {'scan_localizer', *EMBEDDED, *EDGES, *BARE_REFLEX},
+        {'scan_localizer', *NAV2, *EDGES, *FULL_REFLEX}),
     'demo': (
         {'embedded_sim', 'scan_localizer', 'recorder', *EMBEDDED, *EDGES, *BARE_REFLEX},
         {'scan_localizer', 'recorder', *GAZEBO, *NAV2, *EDGES, *FULL_REFLEX}),
@@ -146,8 +149,8 @@ def test_it_starts_nodes_that_exist_with_what_they_know(machines, package, file,
     for process in run.nodes().values():
         if process.package.startswith('oomwoo_'):
             known = declared_by(process.package, process.executable)
-            given = {name for name in process.parameters()
-                     if process.name != 'velocity_mux' or not MUX_PARAMETER.fullmatch(name)}
+            # The file of the mux is for all nodes, so those that share its process get it, too.
+            given = {name for name in process.parameters() if not MUX_PARAMETER.fullmatch(name)}
             assert given <= known, process.name
         elif process.package.startswith(('nav2_', 'slam_toolbox')):
             assert wrong_parameters(process) == []
@@ -411,13 +414,13 @@ def test_the_harness_sees_what_is_missing(tmp_path):
 @pytest.mark.parametrize('namespace', ['', 'upstairs'])
 @pytest.mark.parametrize('package, file', [
     ('oomwoo_clean', 'nav.launch.py'), ('oomwoo_clean', 'edge_clean.launch.py'),
-    ('oomwoo_clean', 'escape_reflex.launch.py')])
+    ('oomwoo_clean', 'escape_reflex.launch.py'), ('oomwoo_clean', 'cleaning.launch.py')])
 def test_composed_nodes_are_the_same_nodes_with_the_same_parameters(
         machines, package, file, namespace):
-    common = ['x_pose:=1.0'] if file == 'nav.launch.py' else []
+    common = ['x_pose:=1.0'] if file in ('nav.launch.py', 'cleaning.launch.py') else []
     common += [f'namespace:={namespace}'] if namespace else []
-    apart = machines('bare', package, file, *common).nodes()
-    process, = machines('bare', package, file, *common, 'compose:=true').started
+    apart = machines('bare', package, file, *common, 'compose:=false').nodes()
+    process, = machines('bare', package, file, *common, 'compose:=true').processes
     assert (process.package, process.executable) == ('oomwoo_localization', 'compose')
     assert set(process.arguments) == {f'{p.package}/{p.executable}' for p in apart.values()}
     assert process.namespace == namespace
@@ -426,3 +429,28 @@ def test_composed_nodes_are_the_same_nodes_with_the_same_parameters(
         # A file for all nodes of the process is for each of them.
         assert given.items() <= together.items() and 'use_sim_time' in given
         assert alone.remappings.items() <= process.remappings.items()
+
+
+def test_what_is_not_of_the_suite_stays_in_a_process_of_its_own(machines):
+    """With all installed, Nav2 and twist_mux drive beside the suite's process."""
+    processes = machines('full', 'oomwoo_clean', 'cleaning.launch.py').processes
+    composed = [process for process in processes if process.executable == 'compose']
+    assert [{part.name for part in process.parts()} for process in composed] == [
+        {'escape_reflex', 'scan_localizer', *EDGES}]
+    assert {process.name for process in processes if process not in composed} == {
+        'twist_mux', *NAV2}
+
+
+@pytest.mark.parametrize('package, file, argument, there', [
+    ('oomwoo_gazebo', 'world.launch.py', 'reflex:=elsewhere', 'embedded_sim'),
+    ('oomwoo_bringup', 'physical.launch.py', 'twist_mux:=elsewhere', 'command_guard')])
+def test_who_may_drive_can_be_decided_by_another_launch_file(
+        machines, package, file, argument, there):
+    """The base then hears what cleaning.launch.py lets through."""
+    kind = 'full' if file == 'physical.launch.py' else 'bare'
+    nodes = machines(kind, package, file, argument).nodes()
+    assert not set(nodes) & {*BARE_REFLEX, *FULL_REFLEX}
+    base = nodes[there].remappings.get('cmd_vel', 'cmd_vel_mux')
+    decided = machines('bare', 'oomwoo_clean', 'cleaning.launch.py').nodes()['velocity_mux']
+    assert base == decided.remappings['cmd_vel_out'] == 'cmd_vel_mux'
+    assert 'cmd_vel_mux' not in nodes[there].remappings

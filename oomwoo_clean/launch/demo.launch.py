@@ -3,7 +3,13 @@ from pathlib import Path
 
 from launch_ros.actions import Node
 from oomwoo_sim_support.generate import map_file_for
-from oomwoo_sim_support.launch_choices import described, given, include, is_true
+from oomwoo_sim_support.launch_choices import (
+    described,
+    ELSEWHERE,
+    given,
+    include,
+    is_true,
+)
 from oomwoo_sim_support.layout import load_layout
 
 ARGUMENTS = (
@@ -23,12 +29,14 @@ ARGUMENTS = (
         'wall time that the clock waits for whoever drives to answer a scan [s]'),
     ('seed', '0', 'of all simulated noise'),
     ('output_dir', 'out', 'folder for picture, report, saved job and recording'),
+    ('compose', 'true', 'true: all but simulator and recorder in one process'),
     ('record', 'true', 'write OUTPUT_DIR/edge_clean.mcap'),
 )
 WORLD = (
     'world', 'x_pose', 'y_pose', 'yaw', 'use_sim_time', 'odom_source', 'sim', 'real_time_factor',
     'command_wait_s', 'seed')
-NAVIGATION = ('x_pose', 'y_pose', 'yaw', 'use_sim_time', 'nav', 'localizer')
+CLEANING = (
+    'x_pose', 'y_pose', 'yaw', 'use_sim_time', 'nav', 'localizer', 'output_dir', 'compose')
 
 
 def _start(context):
@@ -39,11 +47,10 @@ def _start(context):
         value[name] = value[name] or str(at)
 
     actions = [
-        include('oomwoo_gazebo', 'world.launch.py', {k: value[k] for k in WORLD}),
-        include('oomwoo_clean', 'nav.launch.py', {
-            **{k: value[k] for k in NAVIGATION}, 'map': chosen_map}),
-        include('oomwoo_clean', 'edge_clean.launch.py', {
-            'use_sim_time': value['use_sim_time'], 'output_dir': value['output_dir']}),
+        include('oomwoo_gazebo', 'world.launch.py', {
+            **{k: value[k] for k in WORLD}, 'reflex': ELSEWHERE}),
+        include('oomwoo_clean', 'cleaning.launch.py', {
+            **{k: value[k] for k in CLEANING}, 'map': chosen_map}),
     ]
     if is_true('record', value['record']):
         actions.append(Node(

@@ -7,9 +7,10 @@ from oomwoo_sim_support.launch_choices import (
     COMPOSE,
     described,
     given,
-    in_one_process,
     is_true,
+    runs,
     SuiteProcess,
+    together,
 )
 
 ARGUMENTS = (
@@ -63,18 +64,20 @@ def _start(context):
                 'use_sim_time': common['use_sim_time'], 'file': value['bump_map_file']}, *more],
             remappings=[('/tf', 'tf'), ('/tf_static', 'tf_static')]))
     if is_true('compose', value['compose']):
-        processes = [in_one_process(processes)]
-    ended = OnProcessExit(target_action=processes[-1], on_exit=_manager_ended)
+        processes = together(processes)
+    ended = OnProcessExit(target_action=runs(manager), on_exit=_manager_ended)
     return [*processes, RegisterEventHandler(ended)]
 
 
 def _manager_ended(event, context):
-    """End with a manager that ended by itself; one that was killed or broke down comes back."""
+    """End with a manager that ended by itself; one that was killed or broke down may come back."""
     if event.returncode in ENDINGS:
         return [EmitEvent(event=Shutdown(reason='the edge manager has ended'))]
     how = (
         f'was killed (signal {-event.returncode})' if event.returncode < 0
         else f'broke down (exit status {event.returncode})')
+    if not event.action.comes_back:
+        return [EmitEvent(event=Shutdown(reason=f'the process of the edge manager {how}'))]
     return [LogInfo(msg=f'the edge manager {how}; it is started again')]
 
 

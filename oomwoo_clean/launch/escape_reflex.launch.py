@@ -1,14 +1,15 @@
 """What stands between behaviours and base: the escape reflexes, and who of them all may drive."""
 from launch.actions import LogInfo
+from launch_ros.actions import Node
 from oomwoo_sim_support.launch_choices import (
     choose,
     COMPOSE,
     described,
     find_file,
     given,
-    in_one_process,
     is_true,
     SuiteProcess,
+    together,
 )
 
 ARGUMENTS = (
@@ -37,8 +38,10 @@ def _start(context):
     tf = [('/tf', 'tf'), ('/tf_static', 'tf_static')] if value['namespace'] else []
 
     def node(package, executable, parameters, remappings=()):
-        return SuiteProcess(
-            package=package, executable=executable, namespace=value['namespace'],
+        kind = SuiteProcess if package == 'oomwoo_clean' else Node
+        return kind(
+            package=package, executable=executable, name=executable, output='screen',
+            namespace=value['namespace'],
             parameters=[sim_time, *parameters, *more], remappings=[*remappings, *tf],
             respawn=True, respawn_delay=0.5)
 
@@ -47,8 +50,8 @@ def _start(context):
     if reflex:
         own = {'robot_file': value['robot_file']}
         nodes.append(node('oomwoo_clean', 'escape_reflex', [own]))
-    if mux == 'velocity_mux' and is_true('compose', value['compose']):
-        nodes = [in_one_process(nodes)]
+    if is_true('compose', value['compose']):
+        nodes = together(nodes)
     return [LogInfo(msg=f'{line}: {order} -> {OUT}'), *nodes]
 
 

@@ -7,10 +7,9 @@ from oomwoo_sim_support.launch_choices import (
     described,
     find_file,
     given,
-    in_one_process,
     is_true,
     LaunchError,
-    SuiteProcess,
+    together,
 )
 from oomwoo_sim_support.navigator_settings import CONTROLLERS
 
@@ -71,20 +70,13 @@ def _start(context):
     navigation = _nav2(value, map_file) if navigator == 'nav2' else _embedded(value, map_file)
     nodes = [*scene.localizer_nodes(localizer, value, map_file, from_layout=False), *navigation]
     if is_true('compose', value['compose']):
-        nodes = _together(nodes)
+        nodes = together(nodes)
     return [
         *(LogInfo(msg=note) for note in notes),
         LogInfo(msg=navigator_line),
         LogInfo(msg=f'{localizer_line}: {SAYS[localizer]}'),
         *nodes,
     ]
-
-
-def _together(actions):
-    """Return the actions, with one process for all nodes of the suite among them."""
-    ours = [action for action in actions if isinstance(action, SuiteProcess)]
-    rest = [action for action in actions if action not in ours]
-    return [*rest, in_one_process(ours)] if ours else rest
 
 
 def _embedded(value, map_file):

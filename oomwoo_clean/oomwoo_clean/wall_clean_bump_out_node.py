@@ -20,6 +20,7 @@ from oomwoo_localization.ros_support import (
     ReflexWatch,
     run_node,
     seconds,
+    SENSOR_QOS,
     SuiteNode,
     twist_msg,
     WARN,

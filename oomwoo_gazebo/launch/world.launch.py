@@ -21,6 +21,7 @@ from oomwoo_sim_support.launch_choices import (
     choose,
     COMPOSE,
     described,
+    ELSEWHERE,
     given,
     include,
     is_true,
@@ -49,8 +50,9 @@ ARGUMENTS = (
         'wall time that the clock waits for whoever drives to answer a scan [s]; embedded only'),
     (
         'reflex', 'true',
-        'escape reflexes, and arbitration between behaviours, them and cmd_vel_teleop; false: '
-        'the base listens to cmd_vel'),
+        'escape reflexes, and arbitration between behaviours, them and cmd_vel_teleop; elsewhere: '
+        'the base listens to cmd_vel_mux, and another launch file starts them; false: the base '
+        'listens to cmd_vel'),
     ('compose', COMPOSE[1], 'true: arbitration and reflexes in one process'),
     ('seed', '0', 'of noise, slip and calibration errors'),
     ('namespace', '', 'namespace of the simulator, tf included'),
@@ -79,7 +81,7 @@ def _start(context):
 
 def commands(value):
     """Return what commands pass on their way to the base, as on the robot itself."""
-    if not is_true('reflex', value['reflex']):
+    if value['reflex'] == ELSEWHERE or not is_true('reflex', value['reflex']):
         return []
     return [include('oomwoo_clean', 'escape_reflex.launch.py', {
         'use_sim_time': value['use_sim_time'], 'namespace': value['namespace'],
@@ -115,7 +117,8 @@ def start_pose(value, layout):
 def common_arguments(value):
     """Return (parameter files, remappings) that every node of the simulator gets."""
     tf = [('/tf', 'tf'), ('/tf_static', 'tf_static')] if value['namespace'] else []
-    base = [('cmd_vel', 'cmd_vel_mux')] if is_true('reflex', value['reflex']) else []
+    arbitrated = value['reflex'] == ELSEWHERE or is_true('reflex', value['reflex'])
+    base = [('cmd_vel', 'cmd_vel_mux')] if arbitrated else []
     return [value['params_file']] if value['params_file'] else [], [*base, *tf]
 
 

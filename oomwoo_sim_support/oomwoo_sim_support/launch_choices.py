@@ -29,6 +29,8 @@ import yaml
 COMPOSE = (
     'compose', 'false',
     'true: these nodes in one process, which takes less CPU; false: a process for each')
+ELSEWHERE = 'elsewhere'     # what another launch file starts
+_GATHERED = 'nodes_of_one_process'
 
 
 class LaunchError(RuntimeError):
@@ -67,39 +69,76 @@ def include(package, file, arguments):
 
 
 class SuiteProcess(Node):
-    """A node of the suite in a process of its own; ``words`` are what it was made from."""
+    """A node of the suite; ``words`` are what it was made from."""
 
     def __init__(self, **words):
         """Take what :class:`launch_ros.actions.Node` takes; the name is the executable's."""
         self.words = {'name': words['executable'], 'output': 'screen', **words}
+        self.comes_back = words.get('respawn', False)
         super().__init__(**self.words)
 
+    def execute(self, context):
+        """Start it in a process of its own, unless :func:`together` gathers."""
+        gathered = context.get_locals_as_dict().get(_GATHERED)
+        if gathered is None:
+            return super().execute(context)
+        gathered.append(self)
+        return None
 
-def in_one_process(processes):
-    """
-    Return the one process that runs the nodes of several :class:`SuiteProcess`.
 
-    They share their namespace and remappings, and keep their parameters: sections of one file.
+class OneProcess(Node):
     """
-    sections, files, remappings = {}, [], []
-    namespace = processes[0].words.get('namespace', '').strip('/')
-    for process in processes:
-        words = process.words
-        own = sections.setdefault('/' + f'{namespace}/{words["name"]}'.lstrip('/'), {})
-        for entry in words.get('parameters', ()):
-            if isinstance(entry, dict):
-                own.update(entry)
-            elif entry not in files:
-                files.append(entry)
-        remappings += [rule for rule in words.get('remappings', ()) if rule not in remappings]
-    own = written_parameters(
-        {name: {'ros__parameters': values} for name, values in sections.items() if values})
-    first = processes[0].words
-    return Node(
-        package='oomwoo_localization', executable='compose', output='screen', namespace=namespace,
-        arguments=[f'{p.words["package"]}/{p.words["executable"]}' for p in processes],
-        parameters=[own, *files], remappings=remappings,
-        respawn=first.get('respawn', False), respawn_delay=first.get('respawn_delay'))
+    The one process that runs several nodes of the suite.
+
+    They share their namespace and remappings, and keep their parameters: sections of one file. It
+    is started again after its end when each of them would be.
+    """
+
+    def __init__(self, nodes):
+        """Take a list of :class:`SuiteProcess`."""
+        self.nodes = nodes
+        self.comes_back = all(node.comes_back for node in nodes)
+        sections, files, remappings = {}, [], []
+        namespace = nodes[0].words.get('namespace', '').strip('/')
+        for node in nodes:
+            words = node.words
+            own = sections.setdefault('/' + f'{namespace}/{words["name"]}'.lstrip('/'), {})
+            for entry in words.get('parameters', ()):
+                if isinstance(entry, dict):
+                    own.update(entry)
+                elif entry not in files:
+                    files.append(entry)
+            remappings += [rule for rule in words.get('remappings', ()) if rule not in remappings]
+        own = written_parameters(
+            {name: {'ros__parameters': values} for name, values in sections.items() if values})
+        super().__init__(
+            package='oomwoo_localization', executable='compose', output='screen',
+            namespace=namespace, parameters=[own, *files], remappings=remappings,
+            arguments=[f'{n.words["package"]}/{n.words["executable"]}' for n in nodes],
+            respawn=self.comes_back, respawn_delay=nodes[0].words.get('respawn_delay'))
+
+
+def runs(node):
+    """Return what tells whether an action is the process of ``node``, a :class:`SuiteProcess`."""
+    return lambda action: action is node or node in getattr(action, 'nodes', ())
+
+
+def together(actions):
+    """
+    Return the actions, with all nodes of the suite in one process, which is started last.
+
+    It holds those among the actions and those of launch files that they include.
+    """
+    gathered = []
+
+    def gather(context):
+        context.extend_globals({_GATHERED: gathered})
+
+    def start(context):
+        context.extend_globals({_GATHERED: None})
+        return [OneProcess(gathered)] if gathered else []
+
+    return [OpaqueFunction(function=gather), *actions, OpaqueFunction(function=start)]
 
 
 def written_parameters(content):

@@ -1,17 +1,20 @@
 """What ``auto`` takes, and that what cannot be had is said by argument and value."""
 from launch import LaunchContext
-from launch.actions import DeclareLaunchArgument
+from launch.actions import DeclareLaunchArgument, GroupAction, OpaqueFunction
+from launch_ros.actions import Node
 from oomwoo_sim_support import launch_choices
 from oomwoo_sim_support.launch_choices import (
     choose,
     described,
     find_file,
     given,
-    in_one_process,
     is_true,
     LaunchError,
     number,
+    OneProcess,
+    runs,
     SuiteProcess,
+    together,
 )
 import pytest
 import yaml
@@ -96,7 +99,7 @@ def test_nodes_in_one_process_keep_their_parameters_and_share_the_rest(tmp_path)
     mine = tmp_path / 'mine.yaml'
     mine.write_text('/**: {ros__parameters: {}}')
     tf = ('/tf', 'tf')
-    together = in_one_process([
+    process = OneProcess([
         SuiteProcess(
             package='oomwoo_clean', executable='contour_follower', namespace='upstairs',
             parameters=[{'autostart': False}, str(mine)], remappings=[tf], respawn=True),
@@ -104,13 +107,44 @@ def test_nodes_in_one_process_keep_their_parameters_and_share_the_rest(tmp_path)
             package='oomwoo_clean', executable='clean_manager', namespace='upstairs',
             parameters=[{'autostart': True, 'side': 'left'}, str(mine)], remappings=[tf])])
     context = LaunchContext()
-    together._perform_substitutions(context)
-    words = [''.join(part.perform(context) for part in word) for word in together.cmd[1:3]]
+    process._perform_substitutions(context)
+    words = [''.join(part.perform(context) for part in word) for word in process.cmd[1:3]]
     assert words == ['oomwoo_clean/contour_follower', 'oomwoo_clean/clean_manager']
-    files = [file for file, is_file in together._Node__expanded_parameter_arguments if is_file]
+    files = [file for file, is_file in process._Node__expanded_parameter_arguments if is_file]
     assert [str(file) for file in files[1:]] == [str(mine)]
     with open(files[0], encoding='utf-8') as own:
         assert yaml.safe_load(own) == {
             '/upstairs/contour_follower': {'ros__parameters': {'autostart': False}},
             '/upstairs/clean_manager': {'ros__parameters': {'autostart': True, 'side': 'left'}}}
-    assert together.expanded_remapping_rules == [tf]
+    assert process.expanded_remapping_rules == [tf]
+
+
+def node(name, respawn=True):
+    return SuiteProcess(package='oomwoo_clean', executable=name, respawn=respawn)
+
+
+def test_nodes_below_are_gathered_and_those_after_are_not(monkeypatch):
+    alone = []
+    monkeypatch.setattr(Node, 'execute', lambda action, context: alone.append(action))
+    first, second, other = node('bump_map'), node('clean_manager', respawn=False), node('recorder')
+    foreign = Node(package='nav2_amcl', executable='amcl')
+    below = GroupAction([OpaqueFunction(function=lambda context: [second])])
+    context = LaunchContext()
+
+    def visit(entity):
+        for part in entity.visit(context) or ():
+            visit(part)
+
+    for action in (*together([first, foreign, below]), other):
+        visit(action)
+    assert alone[0] is foreign and alone[2] is other and len(alone) == 3
+    process = alone[1]
+    assert isinstance(process, OneProcess) and process.nodes == [first, second]
+    assert runs(first)(process) and runs(other)(other) and not runs(other)(process)
+    # It is started again only where that is wanted for each: a localizer has a start pose.
+    assert not process.comes_back and OneProcess([first]).comes_back
+
+
+def test_nothing_to_gather_starts_nothing(monkeypatch):
+    context = LaunchContext()
+    assert [action.visit(context) for action in together([])] == [None, []]
