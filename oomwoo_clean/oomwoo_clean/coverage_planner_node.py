@@ -21,12 +21,14 @@ from oomwoo_clean.job_run import DONE, HELD, IDLE, NOT_DONE_STATUS, PAUSED, STUC
 from oomwoo_clean.manager_ros_support import OtherCleaners
 from oomwoo_clean.navigator_ros_support import NavigatorLine
 from oomwoo_localization.grids import GridError
+from oomwoo_localization.pockets_ros_support import PocketWatch
 from oomwoo_localization.ros_support import (
     ERROR,
     FrameTree,
     grid_from_msg,
     LATCHED_QOS,
     OK,
+    ReflexWatch,
     run_node,
     SuiteNode,
     WARN,
@@ -34,7 +36,6 @@ from oomwoo_localization.ros_support import (
 from oomwoo_localization.settings import setting
 from std_msgs.msg import Bool, Float32, String
 from std_srvs.srv import Trigger
-from visualization_msgs.msg import Marker, MarkerArray
 
 _PERIOD_S = 0.1
 _STOP_PATIENCE_S = 1.0        # of wall time
@@ -67,8 +68,7 @@ class CoveragePlannerNode(SuiteNode):
         self._trouble = f'no map on topic {self.resolve_topic_name("map")} yet'
         self._wanted = self.settings.autostart
         self._held = False            # what is prepared next is paused
-        self._jumped = self._lost = self._escaping = self._stopping = False
-        self._pockets = {}
+        self._jumped = self._lost = self._stopping = False
         self._last = {}
         self._frames = FrameTree(self)
         self._others = OtherCleaners(
@@ -80,11 +80,9 @@ class CoveragePlannerNode(SuiteNode):
         self.create_subscription(OccupancyGrid, 'map', self._on_map, LATCHED_QOS)
         self.create_subscription(
             Bool, 'localization_health/lost', self._on_lost, LATCHED_QOS)
-        if self.settings.contact_aware:
-            self.create_subscription(
-                Bool, 'escape_reflex/active', self._on_escape, LATCHED_QOS)
-            self.create_subscription(
-                MarkerArray, 'escape_reflex/pockets', self._on_pockets, LATCHED_QOS)
+        aware = self.settings.contact_aware
+        self._reflex = ReflexWatch(self) if aware else None
+        self._pockets = PocketWatch(self, self._keep_out) if aware else None
         for name in ('start', 'pause', 'resume', 'cancel'):
             self.create_service(
                 Trigger, f'~/{name}',
@@ -119,21 +117,9 @@ class CoveragePlannerNode(SuiteNode):
     def _on_lost(self, msg):
         self._lost = msg.data
 
-    def _on_escape(self, msg):
-        self._escaping = msg.data
-
-    def _on_pockets(self, msg):
-        for marker in msg.markers:
-            key = (marker.ns, marker.id)
-            if marker.action == Marker.DELETEALL:
-                self._pockets.clear()
-            elif marker.action == Marker.DELETE:
-                self._pockets.pop(key, None)
-            elif marker.type == Marker.CYLINDER:
-                at = marker.pose.position
-                self._pockets[key] = (at.x, at.y, marker.scale.x / 2.0)
-        if self._run is not None:
-            self._run.sweep.keep_out(self._pockets.values())
+    def _keep_out(self):
+        if self._run is not None and self._pockets is not None:
+            self._run.sweep.keep_out(self._pockets.circles)
 
     def _on_command(self, name, response):
         response.success, response.message = self._command(name)
@@ -174,7 +160,8 @@ class CoveragePlannerNode(SuiteNode):
         self._wanted = False
         self._others.give_way(run)
         orders = run.step(CoverageInputs(
-            self.now_s(), pose, self._navigator.report, self._reflex_drives(), self._missing()))
+            self.now_s(), pose, self._navigator.report,
+            self._reflex is not None and self._reflex.active, self._missing()))
         if orders.goal is None:
             self._navigator.cancel()
         else:
@@ -207,15 +194,11 @@ class CoveragePlannerNode(SuiteNode):
         except GridError as error:
             self._refuse_map(str(error))
             return
-        sweep.keep_out(self._pockets.values())
         self._run, self._trouble = CoverageRun(sweep, self.settings), ''
+        self._keep_out()
         if self._held:
             self._run.hold(HELD)
         self._held = False
-
-    def _reflex_drives(self):
-        # A reflex that was killed while it drove has left its last word behind.
-        return self._escaping and self.count_publishers('escape_reflex/active') > 0
 
     def _missing(self):
         """Return what the job needs and does not have, in words."""

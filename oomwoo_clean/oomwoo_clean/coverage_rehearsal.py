@@ -68,6 +68,7 @@ class CoverageController:
             x, y = transform_points(map_from_odom, [out.pocket.center])[0]
             self._pockets.append((x, y, out.pocket.radius_m))
             self.run.sweep.keep_out(self._pockets)
+            self.navigator.keep_out(self._pockets)
         return out
 
     def _navigate(self, orders, seen, pose):

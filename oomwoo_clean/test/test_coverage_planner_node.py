@@ -53,6 +53,8 @@ class World:
             DiagnosticStatus, 'coverage_planner/status', self.status.append, LATCHED_QOS)
         self._handle = None
         self._ended = {}
+        self.reflex_says = None       # said again and again, as the reflex does
+        self._said_s = 0.0
         self._server = self._serve()
         self.executor = SingleThreadedExecutor()
         for node in (self.node, self.planner):
@@ -111,6 +113,9 @@ class World:
             tf.transform.translation.x, tf.transform.translation.y = at.position.x, at.position.y
             tf.transform.rotation = at.orientation
             self._tf.publish(TFMessage(transforms=[tf]))
+        if self.reflex_says is not None and time.monotonic() - self._said_s > 0.4:
+            self._said_s = time.monotonic()
+            self.escape.publish(Bool(data=self.reflex_says))
         until = time.monotonic() + 0.05
         while (left := until - time.monotonic()) > 0:
             self.executor.spin_once(timeout_sec=left)
@@ -246,15 +251,24 @@ def test_while_a_reflex_drives_it_stands_aside_and_its_pocket_is_kept_out_of(sta
     pocket = Marker(type=Marker.CYLINDER, action=Marker.ADD)
     pocket.pose, pocket.scale.x = pose_to_msg(first), 0.8
     world.pockets.publish(MarkerArray(markers=[pocket]))
-    world.escape.publish(Bool(data=True))
+    world.reflex_says = True
     world.until(lambda: world.state == 'ESCAPE' and not world.driving)
     count = len(world.goals)
     for _ in range(10):
         world.step()
     assert len(world.goals) == count and world.cleaning
-    world.escape.publish(Bool(data=False))
+    world.reflex_says = False
     world.until(lambda: world.driving)
     assert math.dist(world.goals[-1][:2], first[:2]) > 0.35
+
+
+def test_a_reflex_that_died_while_it_drove_is_not_waited_for(start):
+    world = start(room(3.0, 2.0))
+    world.drives = False
+    world.until(lambda: world.driving)
+    world.escape.publish(Bool(data=True))       # and no more, though its publisher is known still
+    world.until(lambda: world.state == 'ESCAPE' and not world.driving)
+    world.until(lambda: world.driving, 20.0)
 
 
 def test_without_contact_awareness_reflexes_are_none_of_its_business(start):

@@ -74,6 +74,10 @@ class Navigator:
         """Return whether there is a goal."""
         return self._state != 'IDLE'
 
+    def keep_out(self, pockets):
+        """Lead the ways of goals to come round circles (x, y, radius) where there is a way."""
+        self._mapped = self._mapped.with_pockets(pockets)
+
     def go(self, goal, pose, time_s):
         """
         Start towards ``goal`` from ``pose``, both ``(x, y, yaw)`` in the map.

@@ -10,6 +10,7 @@ from nav_msgs.msg import OccupancyGrid, Path
 import numpy as np
 from oomwoo_localization.frames import compose
 from oomwoo_localization.grids import GridError
+from oomwoo_localization.pockets_ros_support import PocketWatch
 from oomwoo_localization.ros_support import (
     ERROR,
     FrameTree,
@@ -104,6 +105,7 @@ class EmbeddedNavigatorNode(SuiteNode):
         self._frames = FrameTree(self)
         self._cmd_vel = self.create_publisher(Twist, 'cmd_vel', 10)
         self._reflex = ReflexWatch(self)
+        self._pockets = PocketWatch(self, self._keep_out)
         self._plan = self.create_publisher(Path, 'plan', LATCHED_QOS)
         self._aborts = 0
         self.create_subscription(OccupancyGrid, 'map', self._on_map, LATCHED_QOS)
@@ -132,9 +134,18 @@ class EmbeddedNavigatorNode(SuiteNode):
                 ERROR, f'topic map: {error}', 'IDLE' if self._job is None else 'WAITING',
                 'bad_map')
             return
+        self._build(grid)
+
+    def _build(self, grid):
         self._navigator = Navigator(grid, settings=self.settings)
+        if self._pockets.circles:
+            self._keep_out()
         if self._job is not None:
             self._job.under_way = False
+
+    def _keep_out(self):
+        if self._navigator is not None:
+            self._navigator.keep_out(self._pockets.circles)
 
     def _on_scan(self, msg):
         if self._job is None or not self.settings.use_scan:
@@ -157,9 +168,7 @@ class EmbeddedNavigatorNode(SuiteNode):
     def settings_changed(self):
         """Drive on with the new settings."""
         if self._navigator is not None:
-            self._navigator = Navigator(self._navigator.grid, settings=self.settings)
-        if self._job is not None:
-            self._job.under_way = False
+            self._build(self._navigator.grid)
 
     # -- the action -------------------------------------------------------------------------
 

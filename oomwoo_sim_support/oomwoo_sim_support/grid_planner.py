@@ -3,7 +3,7 @@ Shortest paths for a round body on an occupancy grid.
 
 The body's middle may be on every cell that is farther from all obstacles than the body's radius
 and a margin; within a further band closeness costs extra, so that a path uses a tight gap only
-where going round is dearer. Dijkstra (1959) from the goal over eight-connected cells, then
+where going round is dearer, and so do no-go pockets. Dijkstra (1959) from the goal over eight-connected cells, then
 straight pieces where they cost no more (string pulling). The search runs from the goal so that
 planning again to the same goal is a look-up.
 """
@@ -25,8 +25,13 @@ PULL_CELLS = 160
 class GridPlanner:
     """Plans on one map; ``passable`` (rows, columns) is where the body's middle may be."""
 
-    def __init__(self, grid, robot=None, settings=None):
-        """Prepare the search graph of an :class:`OccupancyGrid`."""
+    def __init__(self, grid, robot=None, settings=None, pockets=()):
+        """
+        Prepare the search graph of an :class:`OccupancyGrid`.
+
+        ``pockets`` are circles (x, y, radius) through which the body's middle goes only where
+        going round is dearer.
+        """
         robot = robot or load_robot()
         self.grid = grid
         self.robot = robot
@@ -40,6 +45,9 @@ class GridPlanner:
         closeness = np.clip((self.limit_m + band - distance) / band, 0.0, 1.0)
         self._cost = np.where(
             self.passable, 1.0 + settings.clearance_weight * closeness ** 2, np.inf)
+        self._pockets = tuple(pockets)
+        if self._pockets:
+            self._cost[self._in_pockets()] += settings.pocket_weight
         # Steps between two blocked cells are no steps, so what is connected is connected edge to
         # edge.
         self._part, _ = ndimage.label(self.passable)
@@ -55,7 +63,19 @@ class GridPlanner:
         cells[rc[inside, 0], rc[inside, 1]] = OCCUPIED
         return GridPlanner(
             OccupancyGrid(cells, self.grid.resolution, self.grid.origin), self.robot,
-            self.settings)
+            self.settings, self._pockets)
+
+    def with_pockets(self, pockets):
+        """Return a planner for the same map with these pockets, circles (x, y, radius)."""
+        return GridPlanner(self.grid, self.robot, self.settings, pockets)
+
+    def _in_pockets(self):
+        """Return the mask of cells whose middle is in a pocket."""
+        points = self.grid.cells_to_points(np.argwhere(np.ones(self.grid.shape, dtype=bool)))
+        inside = np.zeros(len(points), dtype=bool)
+        for x, y, radius_m in self._pockets:
+            inside |= np.hypot(*(points - (x, y)).T) <= radius_m
+        return inside.reshape(self.grid.shape)
 
     def clearance(self, points):
         """

@@ -30,8 +30,8 @@ class Code:
 # Nav2's tight inflation of 10 cm around everything, and a controller that knows only the map: ways
 # on which the body touches, which are left to bumper and reflexes, or given up when foreseen.
 _AS_NAV2 = {
-    'body_radius': 0.10, 'margin_m': 0.0, 'inflation_m': 0.0, 'use_scan': False,
-    'use_bumpers': False}
+    'body_radius': 0.10, 'margin_m': 0.0, 'inflation_m': 0.0, 'pocket_weight': 0.0,
+    'use_scan': False, 'use_bumpers': False}
 # How the navigator behaves near obstacles: by itself, or like Nav2's with and without
 # use_collision_detection. Settings that differ from the defaults.
 CONTROLLERS = {
@@ -64,6 +64,9 @@ class NavigatorSettings:
         8.0,
         'a metre right at the margin costs as much as one metre and this many more in the open',
         '', 0.0, 100.0)
+    pocket_weight: float = setting(
+        8.0, 'a metre through a no-go pocket of the escape reflex costs as much as one metre and '
+        'this many more', '', 0.0, 100.0)
     allow_unknown: bool = setting(False, 'plan over cells of which the map knows nothing')
     plan_tolerance_m: float = setting(
         0.25, 'a goal where the body does not fit is moved at most this far', 'm', 0.0, 2.0)

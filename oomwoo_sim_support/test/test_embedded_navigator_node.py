@@ -24,6 +24,7 @@ from sensor_msgs.msg import LaserScan
 from std_msgs.msg import Bool
 from tf2_msgs.msg import TFMessage
 from unique_identifier_msgs.msg import UUID
+from visualization_msgs.msg import Marker, MarkerArray
 
 SPEED_UP = 5.0
 TICK_S = 0.02                 # simulated
@@ -48,6 +49,7 @@ class World(Node):
         self._map = self.create_publisher(OccupancyGrid, 'map', LATCHED_QOS)
         self._bumper = self.create_publisher(Bool, 'bumper/left', 10)
         self.keep_alive = self.create_publisher(UUID, 'navigate_to_pose/keep_alive', 10)
+        self.pockets = self.create_publisher(MarkerArray, 'escape_reflex/pockets', LATCHED_QOS)
         self._scan = self.create_publisher(LaserScan, 'scan', qos_profile_sensor_data)
         self.create_subscription(Twist, 'cmd_vel', self._on_command, 10)
         self.create_subscription(Path, 'plan', lambda msg: self.plans.append(msg), 10)
@@ -321,6 +323,25 @@ def test_a_thing_that_is_not_in_the_map_is_planned_round(world):
     way = np.array([[p.pose.position.x, p.pose.position.y] for p in world.plans[-1].poses])
     assert np.hypot(way[:, 0] - box, way[:, 1]).min() > 0.25
     assert result_of(world, handle)[0] == GoalStatus.STATUS_SUCCEEDED
+
+
+def test_a_pocket_of_the_reflex_is_gone_round_until_it_is_lifted(world):
+    world.send_map(room())
+    pocket = Marker(type=Marker.CYLINDER, action=Marker.ADD, pose=pose_to_msg((0.8, 0.0, 0.0)))
+    pocket.scale.x = 0.6
+    detours = []
+    for markers in ([pocket], [Marker(action=Marker.DELETEALL)]):
+        world.pockets.publish(MarkerArray(markers=markers))
+        world.run(1.0)
+        world.plans.clear()
+        handle = world.go(1.6, 0.0)
+        assert world.run(10.0, lambda: world.plans)
+        way = np.array([[p.pose.position.x, p.pose.position.y] for p in world.plans[0].poses])
+        detours.append(np.hypot(*(way - [0.8, 0.0]).T).min())
+        world.wait(handle.cancel_goal_async(), 20.0)
+        result_of(world, handle)
+        world.pose = np.array([0.0, 0.0, 0.0])
+    assert detours[0] > 0.28 and detours[1] < 0.1
 
 
 def test_clock_jumping_back_ends_the_goal_and_the_next_one_works(world):

@@ -228,6 +228,27 @@ def test_new_obstacles_are_planned_round_and_the_map_stays_as_it_was():
     assert np.abs(planner.plan((-1.0, 0.0), (1.0, 0.0))[:, 1]).max() < 1e-9
 
 
+def test_a_pocket_is_gone_round_and_through_only_where_that_is_dearer():
+    open_floor, pocket = room(), (0.0, 0.1, 0.3)
+    start, goal = (-1.5, 0.0), (1.5, 0.0)
+    straight = GridPlanner(open_floor)
+    round_it = straight.with_pockets([pocket])
+    path = round_it.plan(start, goal)
+    assert np.hypot(*(path - pocket[:2]).T).min() > 0.28
+    assert path[:, 1].min() < -0.15, 'on the side where it is shorter'
+    assert np.abs(straight.plan(start, goal)[:, 1]).max() < 0.02, 'the other planner is as it was'
+    # Also with something new in the way, and from or to a place in it.
+    both = round_it.with_obstacles(np.array([[0.0, -0.4]])).plan(start, goal)
+    assert np.hypot(*(both - pocket[:2]).T).min() > 0.28 and both[:, 1].max() > 0.35
+    out = round_it.plan((0.0, 0.1), goal)
+    inside = np.hypot(*(out - pocket[:2]).T) < 0.3
+    assert inside[0] and not inside[np.argmin(inside):].any(), 'out of it and not in again'
+    assert math.dist(round_it.plan(start, (0.0, 0.2))[-1], (0.0, 0.2)) < 1e-9
+    corridor = block(block(room(), -3.0, 0.3, 3.0, 3.0), -3.0, -3.0, 3.0, -0.3)
+    across = GridPlanner(corridor).with_pockets([(0.0, 0.0, 0.3)]).plan(start, goal)
+    assert np.hypot(*across.T).min() < 0.1, 'the only way leads through it'
+
+
 def test_planning_on_the_large_map_is_quick():
     grid, _ = maze(1, cells_across=7)
     assert min(grid.shape) >= 235
