@@ -3,9 +3,9 @@ Shortest paths for a round body on an occupancy grid.
 
 The body's middle may be on every cell that is farther from all obstacles than the body's radius
 and a margin; within a further band closeness costs extra, so that a path uses a tight gap only
-where going round is dearer, and so do no-go pockets. Dijkstra (1959) from the goal over eight-connected cells, then
-straight pieces where they cost no more (string pulling). The search runs from the goal so that
-planning again to the same goal is a look-up.
+where going round is dearer, and so it is with no-go pockets. Dijkstra (1959) from the goal over
+eight-connected cells, then straight pieces where they cost no more (string pulling). The search
+runs from the goal so that planning again to the same goal is a look-up.
 """
 import math
 
