@@ -7,10 +7,9 @@ Measure what each node costs while the robot cleans edges at real time.
 
 Starts the edge-cleaning graph with the embedded simulator at a real-time factor of 1, waits until
 the robot follows an edge, and adds up the CPU time of every process over some seconds of robot
-time. Other work on the machine makes CPU times longer. The nodes of one launch file share a
-process, unless ``--apart``. Time is the wall's, as on a robot; with ``--sim-time`` every node
-takes it from ``/clock``, 20 times a second as odometry, which costs each of them a per cent or
-more. The exit status is non-zero when the nodes of the robot (all but the simulator) take more
+time. Other work on the machine makes CPU times longer. The nodes share a process, as
+``cleaning.launch.py`` has it, unless ``--apart``. Time is the wall's, as on a robot; with
+``--sim-time`` every node takes it from ``/clock``, 20 times a second. The exit status is non-zero when the nodes of the robot (all but the simulator) take more
 than ``--bound`` of a core.
 """
 
@@ -177,17 +176,16 @@ def run(graph, options):
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         parameters = Path(folder) / 'simulator.yaml'
         parameters.write_text(_SIMULATOR_PARAMETERS, encoding='utf-8')
-        clock = (f'use_sim_time:={str(options.sim_time).lower()}',
-                 f'compose:={str(not options.apart).lower()}')
+        clock = f'use_sim_time:={str(options.sim_time).lower()}'
         commands = [
-            ('oomwoo_gazebo', 'world.launch.py', 'sim:=embedded', f'world:={options.world}',
-             f'params_file:={parameters}', *clock, *start),
-            ('oomwoo_clean', 'nav.launch.py', 'nav:=embedded', 'localizer:=scan',
-             f'map:={map_file_for(options.world, folder)}', *clock, *start),
-            ('oomwoo_clean', 'edge_clean.launch.py', f'output_dir:={folder}', *clock)]
+            ('oomwoo_gazebo', 'world.launch.py', 'sim:=embedded', 'reflex:=elsewhere', clock,
+             f'world:={options.world}', f'params_file:={parameters}', *start),
+            ('oomwoo_clean', 'cleaning.launch.py', 'nav:=embedded', 'localizer:=scan', clock,
+             f'compose:={str(not options.apart).lower()}', f'output_dir:={folder}',
+             f'map:={map_file_for(options.world, folder)}', *start)]
         if options.recovery:
             commands.append(
-                ('oomwoo_localization', 'localization_recovery.launch.py', clock[0]))
+                ('oomwoo_localization', 'localization_recovery.launch.py', clock))
         launches = [stack.enter_context(launched(folder, *words)) for words in commands]
         try:
             graph.wait_for_follow(launches)

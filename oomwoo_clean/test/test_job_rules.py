@@ -209,11 +209,14 @@ def test_a_bump_map_in_another_frame_or_one_that_leaves_no_edge_is_refused(manag
 
 @pytest.mark.parametrize('status,ends', [
     (0, True), (2, True), (NOT_DONE_STATUS, True), (1, False), (-9, False)])
+@pytest.mark.parametrize('comes_back', [True, False])
 def test_a_manager_that_broke_down_is_started_again_and_one_that_ended_ends_the_launch(
-        status, ends):
+        status, ends, comes_back):
+    """Where it shares a process with what cannot be started again, that ends the launch, too."""
     path = Path(__file__).resolve().parents[1] / 'launch' / 'edge_clean.launch.py'
     spec = spec_from_file_location('edge_clean_launch', path)
     launch_file = module_from_spec(spec)
     spec.loader.exec_module(launch_file)
-    action, = launch_file._manager_ended(SimpleNamespace(returncode=status), None)
-    assert isinstance(action, EmitEvent if ends else LogInfo)
+    event = SimpleNamespace(returncode=status, action=SimpleNamespace(comes_back=comes_back))
+    action, = launch_file._manager_ended(event, None)
+    assert isinstance(action, EmitEvent if ends or not comes_back else LogInfo)
