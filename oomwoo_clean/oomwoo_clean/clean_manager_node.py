@@ -18,7 +18,6 @@ from oomwoo_clean.job_run import (
     DONE,
     HELD,
     IDLE,
-    NOT_DONE_STATUS,
     PAUSED,
     WAITING,
 )
@@ -425,7 +424,7 @@ class CleanManagerNode(SuiteNode):
                 f'{error.filename}: the report cannot be written ({error.strerror})')
         self._show()
         self.get_logger().info(f'{report["report"]} ({report["reason"]})')
-        self.exit_status = 0 if report['outcome'] == DONE else NOT_DONE_STATUS
+        self.exit_status = self._run.exit_status
         if self._goal is not None:
             self._goal[1].set_result(CleanEdges.Result(**self._action_fields(CleanEdges.Result)))
         if self.settings.exit_when_done:

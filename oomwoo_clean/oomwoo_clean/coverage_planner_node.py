@@ -17,7 +17,7 @@ from oomwoo_clean.coverage_run import (
 )
 from oomwoo_clean.coverage_sweep import CoverageSettings, CoverageSweep
 from oomwoo_clean.edge_sweep import map_hash
-from oomwoo_clean.job_run import DONE, HELD, IDLE, NOT_DONE_STATUS, PAUSED, STUCK, WAITING
+from oomwoo_clean.job_run import HELD, IDLE, PAUSED, STUCK, WAITING
 from oomwoo_clean.manager_ros_support import OtherCleaners
 from oomwoo_clean.navigator_ros_support import NavigatorLine
 from oomwoo_localization.grids import GridError
@@ -172,8 +172,7 @@ class CoveragePlannerNode(SuiteNode):
             self.set_status(level, event, event.state, event.state, event.state != STUCK, pose)
         self._announce()
         if run.ended and self.settings.exit_when_done and not self._navigator.active:
-            self.exit_status = 0 if run.phase == DONE else NOT_DONE_STATUS
-            self.done = True
+            self.exit_status, self.done = run.exit_status, True
 
     def _pose(self):
         """Return the robot's pose in the map, None when it is missing or old."""

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 IDLE, PLAN, GOTO, WAITING = 'IDLE', 'PLAN', 'GOTO', 'WAITING'
 PAUSED, DONE, STUCK, CANCELLED = 'PAUSED', 'DONE', 'STUCK', 'CANCELLED'
 ENDED = (DONE, STUCK, CANCELLED)
-# Exit status of a job's node whose job ended otherwise than DONE; 1 is that of a traceback.
+# Exit status of a job's node whose job came to an end by itself that is not DONE; 1 is that of a
+# traceback.
 NOT_DONE_STATUS = 3
 HELD = 'paused: another map came while the job was paused; it begins anew on that when resumed'
 
@@ -93,6 +94,11 @@ class JobRun:
     def ended(self):
         """Tell whether nothing more will happen."""
         return self.phase in ENDED
+
+    @property
+    def exit_status(self):
+        """Return that of a process that is there for the job, which has ended; 0: as wanted."""
+        return 0 if self.phase in (DONE, CANCELLED) else NOT_DONE_STATUS
 
     def _passed_s(self, time_s):
         """Return the seconds since the last tick, and count them while the job runs."""

@@ -278,6 +278,18 @@ def test_without_contact_awareness_reflexes_are_none_of_its_business(start):
     assert 'ESCAPE' not in world.states
 
 
+@pytest.mark.parametrize('cancelled,status', [(True, 0), (False, 3)])
+def test_a_job_that_was_cancelled_ended_as_wanted_and_one_that_is_stuck_did_not(
+        start, cancelled, status):
+    world = start(
+        room(1.6, 1.2), stuck_s=1.0, stuck_after=2, autostart=False, exit_when_done=True)
+    world.accepts = lambda request: False
+    world.until(lambda: world.state == 'IDLE')
+    assert world.call('cancel' if cancelled else 'start').success
+    world.until(lambda: getattr(world.planner, 'done', False))
+    assert world.planner.exit_status == status
+
+
 def test_goals_that_are_rejected_are_put_off_and_given_up_in_words(start):
     world = start(room(1.6, 1.2), stuck_s=1.0, stuck_after=2)
     world.accepts = lambda request: False
