@@ -124,17 +124,25 @@ def main(argv=None):
             stdin=subprocess.DEVNULL, start_new_session=True)
         try:
             run_node(lambda: DemoProgressNode(
-                ended=lambda: process.poll() is not None, timeout_s=options.timeout))
+                ended=lambda: process.poll() is not None, timeout_s=options.timeout,
+                reported=lambda: (read_report(report) or {}).get('sim_s')))
         finally:
             end_politely(process)
     return conclude(report, log, options.out, time.perf_counter() - began)
 
 
+def read_report(path):
+    """Return the manager's report as a dict, None without one."""
+    try:
+        return json.loads(path.read_text(encoding='utf-8'))
+    except (OSError, ValueError):
+        return None
+
+
 def conclude(report, log, out, wall_s):
     """Print what came of it; returns the exit status."""
-    try:
-        result = json.loads(report.read_text(encoding='utf-8'))
-    except (OSError, ValueError):
+    result = read_report(report)
+    if result is None:
         print(f'\nThe demo ended without a report. The end of {log}:\n{last_lines(log)}',
               file=sys.stderr)
         return 1

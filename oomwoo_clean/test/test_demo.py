@@ -2,7 +2,12 @@
 import json
 
 from oomwoo_clean.demo import conclude, launch_command, main, open_log, parse_arguments
-from oomwoo_clean.demo_progress_node import progress_line
+from oomwoo_clean.demo_progress_node import DemoProgressNode, progress_line
+import pytest
+import rclpy
+from rclpy.time import Time
+from rosgraph_msgs.msg import Clock
+from std_msgs.msg import Bool
 
 
 def test_the_bar_fills_with_the_progress():
@@ -15,6 +20,32 @@ def test_the_bar_fills_with_the_progress():
 def test_the_bar_survives_nonsense_and_narrow_terminals():
     assert '100.0 %' in progress_line(7.0, 'X' * 50, 'Y' * 50, 0.0, 3.0, width=20)
     assert len(progress_line(0.3, 'FOLLOW', 'ARC', 600.0, 5.0, width=80)) <= 80
+
+
+@pytest.mark.parametrize('reported_s,last', [(None, '2m 05s'), (124.0, '2m 04s')])
+def test_the_bar_tells_the_robot_time_of_the_job_as_the_report_does(capsys, reported_s, last):
+    rclpy.init()
+    over = []
+    node = DemoProgressNode(lambda: bool(over), 60.0, lambda: reported_s)
+
+    def runs(from_s, to_s, cleaning):
+        node._on_cleaning(Bool(data=cleaning))
+        for time_s in range(from_s, to_s + 1):
+            node._on_clock(Clock(clock=Time(seconds=time_s).to_msg()))
+
+    node._redraw()
+    assert '0m 00s' in capsys.readouterr().out
+    runs(20, 40, False)                         # the graph comes up
+    runs(40, 100, True)
+    runs(100, 130, False)                       # paused
+    runs(130, 195, True)
+    runs(195, 230, False)
+    assert not node.done
+    over.append(True)
+    node._redraw()
+    assert last in capsys.readouterr().out and node.done
+    node.destroy_node()
+    rclpy.shutdown()
 
 
 def test_launch_arguments_follow_the_options(tmp_path):
