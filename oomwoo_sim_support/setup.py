@@ -35,6 +35,7 @@ setup(
     entry_points={'console_scripts': [
         'embedded_sim = oomwoo_sim_support.embedded_sim_node:main',
         'truth_localizer = oomwoo_sim_support.truth_localizer_node:main',
+        'battery_sim = oomwoo_sim_support.battery_sim_node:main',
         'ir_beacon_sim = oomwoo_sim_support.ir_beacon_sim_node:main',
         'embedded_navigator = oomwoo_sim_support.embedded_navigator_node:main',
         'map_server = oomwoo_sim_support.map_server_node:main',

@@ -37,7 +37,7 @@ NAV2 = {
     'velocity_smoother', 'lifecycle_manager_navigation'}
 GAZEBO = {
     'gz', 'create', 'robot_state_publisher', 'gazebo_bridge', 'gazebo_services',
-    'bumper_adapter', 'command_expiry', 'scan_watch'}
+    'bumper_adapter', 'command_expiry', 'scan_watch', 'battery_sim'}
 COVERAGE = {'coverage_planner', 'coverage_meter'}
 EDGES = {'bump_map', 'contour_follower', 'clean_manager'}
 BARE_REFLEX, FULL_REFLEX = (

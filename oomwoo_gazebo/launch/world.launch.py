@@ -216,7 +216,7 @@ def bridges(value, world, robot, folder):
 
 
 def beside_gazebo(value, world):
-    """Return what Gazebo lacks: a bumper, an end to commands, a word on scans, infrared."""
+    """Return what Gazebo lacks: bumper, end to commands, word on scans, battery, infrared."""
     files, remappings = common_arguments(value)
 
     def node(package, executable, **parameters):
@@ -227,9 +227,10 @@ def beside_gazebo(value, world):
 
     nodes = [node('oomwoo_gazebo', name)
              for name in ('bumper_adapter', 'command_expiry', 'scan_watch')]
-    if world.layout is not None and world.layout.dock is not None:
-        nodes.append(node(
-            'oomwoo_sim_support', 'ir_beacon_sim', world=str(world.layout.path.resolve())))
+    layout = '' if world.layout is None else str(world.layout.path.resolve())
+    nodes.append(node('oomwoo_sim_support', 'battery_sim', world=layout))
+    if layout and world.layout.dock is not None:
+        nodes.append(node('oomwoo_sim_support', 'ir_beacon_sim', world=layout))
     return nodes
 
 

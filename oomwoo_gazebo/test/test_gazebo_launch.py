@@ -22,6 +22,7 @@ def stubs(folder, **create):
     prefix = StubPrefix(folder, environment=('LIBGL_ALWAYS_SOFTWARE', 'EGL_PLATFORM'))
     prefix.add_gazebo(**create)
     prefix.add('oomwoo_gazebo', *NODES, share=PACKAGE)
+    prefix.add('oomwoo_sim_support', 'battery_sim', 'ir_beacon_sim')
     prefix.add('oomwoo_clean', *REFLEX, share=PACKAGE.parent / 'oomwoo_clean')
     return prefix
 
@@ -54,15 +55,14 @@ def flags(record):
 def kitchen(tmp_path_factory):
     """Start the kitchen with all there is to say."""
     prefix = stubs(tmp_path_factory.mktemp('kitchen'))
-    prefix.add('oomwoo_sim_support', 'ir_beacon_sim')
     records, output, status = prefix.launch(
         'oomwoo_gazebo', 'world.launch.py', 'sim:=gazebo', 'world:=kitchen_dining.world',
         'x_pose:=-1.6', 'y_pose:=-0.9', 'yaw:=0.5', 'headless:=true', 'seed:=7',
-        'real_time_factor:=2.5', 'namespace:=upstairs', 'odom_source:=ground_truth', count=11)
+        'real_time_factor:=2.5', 'namespace:=upstairs', 'odom_source:=ground_truth', count=12)
     found = started(records)
     assert set(found) == {
         'gz', 'create', 'robot_state_publisher', 'gazebo_bridge', 'gazebo_services', *NODES,
-        *REFLEX, 'ir_beacon_sim'}, output
+        *REFLEX, 'battery_sim', 'ir_beacon_sim'}, output
     return found, output, status
 
 
@@ -124,12 +124,13 @@ def test_services_are_those_that_spawn_and_kidnap(kitchen):
 
 
 def test_nodes_beside_gazebo_run_in_its_time_and_namespace(kitchen):
-    """The beacon knows the world."""
+    """Beacon and battery know the world."""
     found = kitchen[0]
-    for name in (*NODES, 'ir_beacon_sim'):
+    for name in (*NODES, 'battery_sim', 'ir_beacon_sim'):
         assert parameters(found[name])['use_sim_time'] is True
         assert '__ns:=/upstairs' in found[name]['argv']
-    assert Path(parameters(found['ir_beacon_sim'])['world']).stem == 'kitchen_dining'
+    for name in ('battery_sim', 'ir_beacon_sim'):
+        assert Path(parameters(found[name])['world']).stem == 'kitchen_dining'
 
 
 def test_commands_come_through_the_mux(kitchen):
@@ -155,12 +156,12 @@ def test_defaults_a_window_where_there_is_a_display_and_a_layout_of_ones_own(tmp
         'name: own\nstart: [0.5, -1, 90]\nfloor: [[-2, -2], [2, -2], [2, 2], [-2, 2]]\n'
         'cylinders:\n- {name: leg, center: [0, 0], radius: 0.1}\n', encoding='utf-8')
     records, output, _ = stubs(tmp_path).launch(
-        'oomwoo_gazebo', 'world.launch.py', f'world:={layout}', 'reflex:=false', count=8,
+        'oomwoo_gazebo', 'world.launch.py', f'world:={layout}', 'reflex:=false', count=9,
         DISPLAY=':7')
     found = started(records)
     assert set(found) == {
         'gz', 'create', 'robot_state_publisher', 'gazebo_bridge', 'gazebo_services',
-        *NODES}, output
+        'battery_sim', *NODES}, output
     assert 'sim: gazebo (auto)' in output
     argv = found['gz']['argv']
     assert '-s' not in argv and '--headless-rendering' not in argv

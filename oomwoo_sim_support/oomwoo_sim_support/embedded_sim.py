@@ -62,7 +62,6 @@ class EmbeddedSim:
             self._slope = _NO_RAMP
         self._steps, self._command, self._command_s = 0, (0.0, 0.0), -math.inf
         self._wheel_targets = (0.0, 0.0)
-        self._charge = self.settings.battery_start
         calibration, lidar, slip, imu, infrared = np.random.default_rng(seed).spawn(5)
         self.calibration_error = draw_calibration_error(self.settings, calibration)
         self._lidar = LidarSensor(self.robot, self.settings, lidar)
@@ -155,8 +154,11 @@ class EmbeddedSim:
             self._encoders.update(*self._wheel_angles.tolist())
             if self._carpets:
                 self._grip()
-            if self._dock.dock is not None:
-                self._dock.tick(self.truth().pose, self._encoder_steps * self.settings.timestep_s)
+            period_s = self._encoder_steps * self.settings.timestep_s
+            if self._dock.dock is None:
+                self._dock.battery.tick(period_s, charging=False)
+            else:
+                self._dock.tick(self.truth().pose, period_s)
 
     def _feel(self, contacts):
         ours = (contacts == self._shell).any(axis=1) & (contacts != self._floor).all(axis=1)
@@ -241,8 +243,7 @@ class EmbeddedSim:
 
     def battery(self):
         """Return the charge left, 0..1."""
-        used = self.time_s / (60.0 * self.settings.battery_minutes)
-        return min(1.0, max(0.0, self._charge - used + self._dock.charged))
+        return self._dock.battery.charge
 
     def clearance(self):
         """Return the true gap from the shell to the nearest solid, metres; for meters only."""

@@ -12,6 +12,7 @@ from oomwoo_localization.frames import compose, inverse, quaternion_from_yaw
 from oomwoo_localization.robot import load_robot
 from oomwoo_localization.ros_support import OK, pose_to_msg, run_node, SENSOR_QOS, SuiteNode, WARN
 from oomwoo_localization.settings import setting, SettingError
+from oomwoo_sim_support.battery_ros_support import battery_msg
 from oomwoo_sim_support.embedded_sim import EmbeddedSim
 from oomwoo_sim_support.layout import load_layout
 from oomwoo_sim_support.sim_pacing import Pacer
@@ -26,8 +27,6 @@ from std_msgs.msg import Bool, Float32
 from tf2_ros import StaticTransformBroadcaster, TransformBroadcaster
 
 MAP, ODOM, BASE = 'map', 'odom', 'base_footprint'
-BATTERY_FULL_V, BATTERY_EMPTY_V, BATTERY_AH = 16.4, 12.8, 2.6
-DRIVING_A, CHARGING_A = -1.3, 1.0
 SLOW_BELOW = 0.8              # share of the wanted factor; under it the machine counts as busy
 TICK_NS = round(TICK_S * 1e9)
 WALL_DRIFT_NS = 100_000_000   # stamps by the wall are set anew when they are off by this much
@@ -308,18 +307,7 @@ class EmbeddedSimNode(SuiteNode):
     def _publish_battery(self, stamp):
         charge, charging = self.sim.battery(), self.sim.charging()
         self._charging = charging
-        msg = BatteryState(
-            voltage=BATTERY_EMPTY_V + (BATTERY_FULL_V - BATTERY_EMPTY_V) * charge,
-            current=CHARGING_A if charging else DRIVING_A, temperature=math.nan, present=True,
-            charge=BATTERY_AH * charge, capacity=BATTERY_AH, design_capacity=BATTERY_AH,
-            percentage=charge,
-            power_supply_status=(
-                BatteryState.POWER_SUPPLY_STATUS_CHARGING if charging
-                else BatteryState.POWER_SUPPLY_STATUS_DISCHARGING),
-            power_supply_health=BatteryState.POWER_SUPPLY_HEALTH_GOOD,
-            power_supply_technology=BatteryState.POWER_SUPPLY_TECHNOLOGY_LION)
-        msg.header.stamp = stamp
-        self._battery.publish(msg)
+        self._battery.publish(battery_msg(charge, charging, stamp))
 
     # -- status -----------------------------------------------------------------------------
 

@@ -10,8 +10,9 @@ import math
 import mujoco
 import numpy as np
 from oomwoo_localization.dock import docked_pose
-from oomwoo_localization.frames import compose, inverse
+from oomwoo_localization.frames import compose
 from oomwoo_localization.robot import GRAVITY_MPS2
+from oomwoo_sim_support.battery import Battery, contacts_meet
 from oomwoo_sim_support.ir_beacon import IrBeacon
 from oomwoo_sim_support.layout_primitives import dock_primitives
 from oomwoo_sim_support.sim_model import add_part, RAYS_SEE, yaw_quaternion
@@ -62,7 +63,7 @@ class SimDock:
             robot, None, rng, settings.beacon_on, settings.dead_receiver)
         self._home = None if dock is None else docked_pose(dock, robot)
         self.push_m, self.touches, self._touched_s = 0.0, 0, -math.inf
-        self.charged = 0.0
+        self.battery = Battery(settings)
         self._moved = np.zeros(3)
         self._geoms = frozenset()
 
@@ -94,23 +95,15 @@ class SimDock:
             self._touched_s = time_s
 
     def tick(self, base_pose, period_s):
-        """Take in how far it was pushed, and the charge of ``period_s`` that made up for use."""
+        """Take in how far it was pushed, and what ``period_s`` does to the battery."""
         x, y, _ = self._moved.tolist()
         self.push_m = max(self.push_m, math.hypot(x, y))
-        if self.charging(base_pose):
-            settings = self._settings
-            self.charged += period_s / 60.0 * (
-                1.0 / settings.charge_minutes + 1.0 / settings.battery_minutes)
+        self.battery.tick(period_s, self.charging(base_pose))
 
     def charging(self, base_pose):
         """Tell whether the sprung contacts of a robot at ``base_pose`` meet those of the dock."""
-        if self.dock is None:
-            return False
-        settings = self._settings
-        x, y, yaw = compose(inverse(self.pose()), base_pose).tolist()
-        return bool(x - self._home[0] <= settings.contact_travel_m
-                    and abs(y) <= settings.contact_lateral_m
-                    and abs(yaw) <= math.radians(settings.contact_yaw_deg))
+        return self.dock is not None and contacts_meet(
+            self.pose(), self._home, base_pose, self._settings)
 
     def infrared(self, base_pose):
         """Return what the (left, right) receivers of a robot at ``base_pose`` read, 0..1."""
@@ -128,8 +121,8 @@ class SimDock:
 
     def save(self):
         """Return what :meth:`restore` takes; the physics is saved by the simulator."""
-        return self.push_m, self.touches, self._touched_s, self.charged
+        return self.push_m, self.touches, self._touched_s, self.battery.charge
 
     def restore(self, state):
         """Go back to a saved state."""
-        self.push_m, self.touches, self._touched_s, self.charged = state
+        self.push_m, self.touches, self._touched_s, self.battery.charge = state

@@ -3,12 +3,13 @@ from dataclasses import dataclass
 import math
 
 from oomwoo_localization.settings import check_settings, setting, SettingError
+from oomwoo_sim_support.battery import BatterySettings
 
 TICK_S = 0.01                 # bumpers and encoders are read this often
 
 
 @dataclass(frozen=True)
-class SimSettings:
+class SimSettings(BatterySettings):
     """
     Settings of :class:`~oomwoo_sim_support.embedded_sim.EmbeddedSim`.
 
@@ -47,11 +48,6 @@ class SimSettings:
     gyro_noise_std: float = setting(0.003, 'noise of a gyro reading', 'rad/s', 0.0, 0.5)
     accelerometer_noise_std: float = setting(
         0.05, 'noise of an accelerometer reading', 'm/s^2', 0.0, 5.0)
-    battery_minutes: float = setting(
-        120.0, 'driving time of a full battery', 'min', 0.1, 1e5, live=False)
-    battery_start: float = setting(1.0, 'charge at the start', '', 0.0, 1.0, live=False)
-    charge_minutes: float = setting(
-        180.0, 'time in the dock that fills an empty battery', 'min', 0.1, 1e5, live=False)
     dock_present: bool = setting(True, 'the dock of the layout is there', live=False)
     dock_offset_x_m: float = setting(
         0.0, 'the dock stands this far ahead of where the layout says', 'm', -2.0, 2.0, live=False)
@@ -63,12 +59,6 @@ class SimSettings:
     dock_mass_kg: float = setting(2.5, 'mass of the dock', 'kg', 0.1, 50.0, live=False)
     dock_friction: float = setting(
         0.4, 'between dock and floor', '', 0.01, 3.0, live=False)
-    contact_travel_m: float = setting(
-        0.003, 'travel of the sprung charging contacts', 'm', 0.0, 0.05, live=False)
-    contact_lateral_m: float = setting(
-        0.012, 'how far off the centreline they still meet', 'm', 0.0, 0.2, live=False)
-    contact_yaw_deg: float = setting(
-        6.0, 'how far from square they still meet', 'deg', 0.0, 45.0, live=False)
     beacon_on: bool = setting(True, 'the beacon of the dock shines', live=False)
     dead_receiver: str = setting(
         'none', 'infrared receiver that reads nothing', '', choices=('none', 'left', 'right'),

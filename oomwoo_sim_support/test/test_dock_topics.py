@@ -130,6 +130,35 @@ def test_beside_gazebo_the_readings_follow_the_true_pose(ears):
         end(process)
 
 
+def test_beside_gazebo_the_battery_fills_on_the_contacts_and_drains_elsewhere(ears):
+    """At the true pose of the docked robot, not near it, and not when nobody tells the pose."""
+    process = start_node(
+        'battery_sim_node', 'world:=kitchen_dining', 'battery_start:=0.5', 'battery_minutes:=1.0',
+        'charge_minutes:=0.5', 'rate:=20.0')
+    charging, draining = (
+        BatteryState.POWER_SUPPLY_STATUS_CHARGING, BatteryState.POWER_SUPPLY_STATUS_DISCHARGING)
+
+    def said(status):
+        last = ears.battery[-20:]
+        return len(last) == 20 and all(msg.power_supply_status == status for msg in last)
+
+    try:
+        for pose, status in (
+                (HOME, charging), (compose(HOME, (0.01, 0.0, 0.0)), draining),
+                (compose(HOME, (0.0, 0.02, 0.0)), draining), (HOME, charging), (None, draining),
+                ((math.nan, 0.0, 0.0), draining)):
+            ears.battery.clear()
+            assert ears.spin(40.0, lambda: said(status), pose), (pose, status)
+            first, last = ears.battery[-20], ears.battery[-1]
+            passed_s = (last.header.stamp.sec - first.header.stamp.sec) + 1e-9 * (
+                last.header.stamp.nanosec - first.header.stamp.nanosec)
+            gained = last.percentage - first.percentage
+            per_s = 1.0 / 30.0 if status == charging else -1.0 / 60.0
+            assert gained == pytest.approx(per_s * passed_s, rel=0.25), (pose, passed_s)
+    finally:
+        end(process)
+
+
 def test_a_world_without_a_dock_is_refused(without_dock):
     said, _ = without_dock.communicate(timeout=90)
     assert without_dock.returncode == 2 and 'test_room has no dock' in said, said

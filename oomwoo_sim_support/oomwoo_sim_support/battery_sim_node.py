@@ -1,0 +1,99 @@
+"""
+The robot's battery for a simulator that charges none, such as Gazebo: true pose in, charge out.
+
+The algorithm is :mod:`oomwoo_sim_support.battery`. Not for the embedded simulator, which has its
+own.
+"""
+from dataclasses import dataclass
+import sys
+
+from nav_msgs.msg import Odometry
+import numpy as np
+from oomwoo_localization.dock import docked_pose
+from oomwoo_localization.robot import load_robot
+from oomwoo_localization.ros_support import (
+    OK,
+    pose_from_msg,
+    run_node,
+    SENSOR_QOS,
+    SuiteNode,
+    WARN,
+)
+from oomwoo_localization.settings import setting
+from oomwoo_sim_support.battery import Battery, BatterySettings, contacts_meet
+from oomwoo_sim_support.battery_ros_support import battery_msg
+from oomwoo_sim_support.layout import load_layout
+from sensor_msgs.msg import BatteryState
+
+_STALE_S = 0.5
+_LONGEST_S = 1.0              # what lies between two ticks at most; the clock may jump
+
+
+@dataclass(frozen=True)
+class BatterySimSettings(BatterySettings):
+    """Settings of the battery and of its node."""
+
+    world: str = setting('', 'packaged layout, or path of a layout file; empty: no dock',
+                         live=False)
+    rate: float = setting(5.0, 'messages a second', 'Hz', 0.5, 50.0, live=False)
+    robot_file: str = setting('', 'robot file; empty: the packaged one', live=False)
+
+
+class BatterySimNode(SuiteNode):
+    """Publishes the charge, which grows while the robot truly stands on the dock's contacts."""
+
+    def __init__(self):
+        """Load the world; one without a dock only drains."""
+        super().__init__('battery_sim', BatterySimSettings)
+        settings = self.settings
+        dock = load_layout(settings.world).dock if settings.world else None
+        robot = load_robot(settings.robot_file or None)
+        self._battery = Battery(settings)
+        self._dock = None if dock is None else (np.array(dock.pose), docked_pose(dock, robot))
+        self._truth = self._ticked_s = None         # (pose, when it came); time of the last tick
+        self._out = self.create_publisher(BatteryState, 'battery_state', 10)
+        self.create_subscription(Odometry, 'odom_truth', self._on_truth, SENSOR_QOS)
+        self.create_timer(1.0 / settings.rate, self._tick)
+
+    def time_went_back(self):
+        """Forget where the robot was; the charge stays."""
+        self._truth = self._ticked_s = None
+
+    def _on_truth(self, msg):
+        pose = pose_from_msg(msg.pose.pose)
+        if not np.isfinite(pose).all():
+            self.get_logger().warning(
+                f'odom_truth: pose is {pose.tolist()}; ignored', throttle_duration_sec=5.0)
+            return
+        self._truth = pose, self.now_s()
+
+    def _charging(self, now_s):
+        """Tell whether the contacts meet; a pose that is not known is on no contacts."""
+        if self._dock is None or self._truth is None or now_s - self._truth[1] > _STALE_S:
+            return False
+        return contacts_meet(*self._dock, self._truth[0], self.settings)
+
+    def _tick(self):
+        now_s = self.now_s()
+        charging = self._charging(now_s)
+        if self._ticked_s is not None:
+            self._battery.tick(min(max(now_s - self._ticked_s, 0.0), _LONGEST_S), charging)
+        self._ticked_s = now_s
+        self._out.publish(battery_msg(
+            self._battery.charge, charging, self.get_clock().now().to_msg()))
+        if self._dock is not None and self._truth is None:
+            topic = self.resolve_topic_name('odom_truth')
+            self.set_status(WARN, f'nothing on {topic} yet', 'DRAINING', 'no_odom_truth')
+        else:
+            self.set_status(
+                OK, 'on the contacts of the dock' if charging else 'off the dock',
+                'CHARGING' if charging else 'DRAINING')
+
+
+def main(args=None):
+    """Run the node."""
+    return run_node(BatterySimNode, args)
+
+
+if __name__ == '__main__':
+    sys.exit(main())
