@@ -24,6 +24,7 @@ from oomwoo_localization.frames import (
 from oomwoo_localization.grids import OccupancyGrid
 from oomwoo_localization.scans import Scan
 from oomwoo_localization.settings import check_setting, check_settings, SettingError
+from oomwoo_localization.shared_process import Share, SharedProcess
 from rcl_interfaces.msg import (
     FloatingPointRange,
     IntegerRange,
@@ -291,43 +292,6 @@ class SuiteNode(Node):
 
 _BACKWARDS = rclpy.clock.JumpThreshold(
     min_forward=None, min_backward=Duration(seconds=-0.5), on_clock_change=True)
-
-
-class SharedProcess:
-    """What the nodes of one process have in common: topics and transforms are heard once."""
-
-    here = None               # that of this process, while several nodes run in it
-
-    def __init__(self):
-        """Nothing is heard yet."""
-        self.frames = {}      # tf topic: (buffer, listener)
-        self._topics = {}     # (topic, type, raw): [(QoS, callbacks)]
-
-    def subscribe(self, what, qos, subscribe, callback):
-        """Return the :class:`Share` of ``callback`` in one subscription for each QoS."""
-        heard = self._topics.setdefault(what, [])
-        callbacks = next((found for known, found in heard if known == qos), None)
-        if callbacks is None:
-            callbacks = []
-            subscribe(lambda msg: [tell(msg) for tell in tuple(callbacks)])
-            heard.append((qos, callbacks))
-        callbacks.append(callback)
-        return Share(callbacks, callback)
-
-
-class Share:
-    """The part that one node has in a subscription of several."""
-
-    def __init__(self, callbacks, callback):
-        """Take the list of all and the one that it is about."""
-        self._callbacks, self._callback = callbacks, callback
-
-    def end(self):
-        """Take the callback out; returns whether it was in."""
-        if self._callback not in self._callbacks:
-            return False
-        self._callbacks.remove(self._callback)
-        return True
 
 
 def _descriptor(info):
