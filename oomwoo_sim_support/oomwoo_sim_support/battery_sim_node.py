@@ -7,25 +7,17 @@ own.
 from dataclasses import dataclass
 import sys
 
-from nav_msgs.msg import Odometry
 import numpy as np
 from oomwoo_localization.dock import docked_pose
 from oomwoo_localization.robot import load_robot
-from oomwoo_localization.ros_support import (
-    OK,
-    pose_from_msg,
-    run_node,
-    SENSOR_QOS,
-    SuiteNode,
-    WARN,
-)
+from oomwoo_localization.ros_support import OK, run_node, SuiteNode, WARN
 from oomwoo_localization.settings import setting
 from oomwoo_sim_support.battery import Battery, BatterySettings, contacts_meet
 from oomwoo_sim_support.battery_ros_support import battery_msg
 from oomwoo_sim_support.layout import load_layout
+from oomwoo_sim_support.truth_ros_support import STALE_S, TruePose
 from sensor_msgs.msg import BatteryState
 
-_STALE_S = 0.5
 _LONGEST_S = 1.0              # what lies between two ticks at most; the clock may jump
 
 
@@ -50,40 +42,29 @@ class BatterySimNode(SuiteNode):
         robot = load_robot(settings.robot_file or None)
         self._battery = Battery(settings)
         self._dock = None if dock is None else (np.array(dock.pose), docked_pose(dock, robot))
-        self._truth = self._ticked_s = None         # (pose, when it came); time of the last tick
+        self._truth, self._ticked_s = TruePose(self), None
         self._out = self.create_publisher(BatteryState, 'battery_state', 10)
-        self.create_subscription(Odometry, 'odom_truth', self._on_truth, SENSOR_QOS)
         self.create_timer(1.0 / settings.rate, self._tick)
 
     def time_went_back(self):
         """Forget where the robot was; the charge stays."""
-        self._truth = self._ticked_s = None
-
-    def _on_truth(self, msg):
-        pose = pose_from_msg(msg.pose.pose)
-        if not np.isfinite(pose).all():
-            self.get_logger().warning(
-                f'odom_truth: pose is {pose.tolist()}; ignored', throttle_duration_sec=5.0)
-            return
-        self._truth = pose, self.now_s()
-
-    def _charging(self, now_s):
-        """Tell whether the contacts meet; a pose that is not known is on no contacts."""
-        if self._dock is None or self._truth is None or now_s - self._truth[1] > _STALE_S:
-            return False
-        return contacts_meet(*self._dock, self._truth[0], self.settings)
+        self._ticked_s = None
+        self._truth.forget()
 
     def _tick(self):
-        now_s = self.now_s()
-        charging = self._charging(now_s)
+        now_s, pose = self.now_s(), self._truth.pose
+        # A robot that nobody sees stands on no contacts.
+        charging = self._dock is not None and pose is not None and contacts_meet(
+            *self._dock, pose, self.settings)
         if self._ticked_s is not None:
             self._battery.tick(min(max(now_s - self._ticked_s, 0.0), _LONGEST_S), charging)
         self._ticked_s = now_s
         self._out.publish(battery_msg(
             self._battery.charge, charging, self.get_clock().now().to_msg()))
-        if self._dock is not None and self._truth is None:
-            topic = self.resolve_topic_name('odom_truth')
-            self.set_status(WARN, f'nothing on {topic} yet', 'DRAINING', 'no_odom_truth')
+        if self._dock is not None and pose is None:
+            self.set_status(
+                WARN, f'nothing on {self._truth.topic} for {STALE_S} s', 'DRAINING',
+                'no_odom_truth')
         else:
             self.set_status(
                 OK, 'on the contacts of the dock' if charging else 'off the dock',

@@ -7,17 +7,16 @@ the receivers itself.
 from dataclasses import dataclass
 import sys
 
-from nav_msgs.msg import Odometry
 import numpy as np
 from oomwoo_localization.robot import load_robot
-from oomwoo_localization.ros_support import OK, pose_from_msg, run_node, SuiteNode, WARN
+from oomwoo_localization.ros_support import OK, run_node, SuiteNode, WARN
 from oomwoo_localization.settings import setting, SettingError
 from oomwoo_sim_support.ir_beacon import BeaconSettings, IrBeacon, line_is_blocked
 from oomwoo_sim_support.layout import load_layout
 from oomwoo_sim_support.layout_primitives import primitives
+from oomwoo_sim_support.truth_ros_support import STALE_S, TruePose
 from std_msgs.msg import Float32
 
-_STALE_S = 0.5
 _WATCH_PERIOD_S = 0.5
 
 
@@ -53,10 +52,9 @@ class IrBeaconSimNode(SuiteNode):
         self._dock_pose = np.array(layout.dock.pose)
         self._solids = [part for part in primitives(layout)
                         if part.element != 'dock' and part.crosses(height, height)]
-        self._truth = None                  # pose and when it came
+        self._truth = TruePose(self)
         self._out = [self.create_publisher(Float32, f'dock_ir/{side}', 10)
                      for side in ('left', 'right')]
-        self.create_subscription(Odometry, 'odom_truth', self._on_truth, 10)
         self.create_timer(1.0 / settings.rate, self._publish)
         self.create_timer(_WATCH_PERIOD_S, self._watch)
         self._watch()
@@ -67,35 +65,25 @@ class IrBeaconSimNode(SuiteNode):
 
     def time_went_back(self):
         """Forget where the robot was."""
-        self._truth = None
-
-    def _on_truth(self, msg):
-        pose = pose_from_msg(msg.pose.pose)
-        if not np.isfinite(pose).all():
-            self.get_logger().warning(
-                f'odom_truth: pose is {pose.tolist()}; ignored', throttle_duration_sec=5.0)
-            return
-        self._truth = pose, self.now_s()
-
-    def _fresh(self):
-        return self._truth is not None and self.now_s() - self._truth[1] <= _STALE_S
+        self._truth.forget()
 
     def _publish(self):
-        if not self._fresh():
+        pose = self._truth.pose
+        if pose is None:
             return
         readings = self._beacon.read(
-            self._truth[0], self._dock_pose,
+            pose, self._dock_pose,
             lambda one, other: line_is_blocked(self._solids, one, other))
         for publisher, strength in zip(self._out, readings):
             publisher.publish(Float32(data=strength))
 
     def _watch(self):
-        if self._fresh():
+        if self._truth.pose is not None:
             self.set_status(OK, 'beacon simulated from odom_truth', 'SHINING')
         else:
-            topic = self.resolve_topic_name('odom_truth')
             self.set_status(
-                WARN, f'nothing on {topic} for {_STALE_S} s', 'WAITING', 'no_odom_truth')
+                WARN, f'nothing on {self._truth.topic} for {STALE_S} s', 'WAITING',
+                'no_odom_truth')
 
 
 def main(args=None):
