@@ -27,8 +27,8 @@ def contacts_meet(dock_pose, docked_pose, base_pose, settings):
     """
     Tell whether the sprung contacts of a robot touch those of a dock.
 
-    ``dock_pose`` and ``base_pose`` (3,) in the map, ``docked_pose`` (3,) in the dock's frame: where
-    the backs touch (:func:`oomwoo_localization.dock.docked_pose`).
+    ``dock_pose`` and ``base_pose`` (3,) in the map; ``docked_pose`` (3,) in the dock's frame is
+    where the backs touch (:func:`oomwoo_localization.dock.docked_pose`).
     """
     x, y, yaw = compose(inverse(dock_pose), base_pose).tolist()
     return bool(x - docked_pose[0] <= settings.contact_travel_m

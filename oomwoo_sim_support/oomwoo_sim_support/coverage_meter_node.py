@@ -23,6 +23,7 @@ from oomwoo_localization.ros_support import (
     WARN,
 )
 from oomwoo_localization.settings import setting
+from oomwoo_localization.start_grace import StartGrace
 from oomwoo_sim_support.coverage_meter import CoverageMeter, EventCounter
 from rcl_interfaces.msg import Log
 from rclpy.clock import Clock, ClockType
@@ -60,7 +61,8 @@ class CoverageMeterNode(SuiteNode):
         self._grid = self._meter = None
         self._counter = EventCounter()
         self._began_s = None
-        self._trouble = 'no map yet'
+        self._trouble, self._code = '', ''
+        self._grace = StartGrace()
         self._frames = FrameTree(self)
         self._ratio = self.create_publisher(Float32, '~/ratio', LATCHED_QOS)
         self._shown = None
@@ -82,7 +84,7 @@ class CoverageMeterNode(SuiteNode):
             self.create_timer(
                 self.settings.patience_s, self._give_up,
                 clock=Clock(clock_type=ClockType.STEADY_TIME))
-        self.set_status(WARN, 'waiting for a map', 'WAITING', 'no_input')
+        self._complain('no_map', 'no map yet')
 
     # -- what comes in --------------------------------------------------------------------------
 
@@ -96,6 +98,8 @@ class CoverageMeterNode(SuiteNode):
             self.get_logger().warning('topic map: another map: measuring begins anew on that')
             self._begin_anew()
         self._grid = grid
+        if self._code == 'no_map':
+            self._complain('no_pose', 'no pose of the robot yet')
 
     def _on_cleaning(self, msg):
         self._counter.cleaning = msg.data
@@ -122,6 +126,8 @@ class CoverageMeterNode(SuiteNode):
         self._take(pose_from_msg(msg.pose.pose))
 
     def _tick(self):
+        if self._trouble:
+            self._complain(self._code, self._trouble)       # said as a warning when it stays
         if self._counter.cleaning and not self.count_publishers('cleaning_active'):
             self._counter.cleaning = False          # who said so is gone
             self.get_logger().warning('who cleaned is gone: nobody cleans')
@@ -153,13 +159,14 @@ class CoverageMeterNode(SuiteNode):
             self._complain('no_map', 'no map yet')
             return
         self._meter.observe(pose, self._counter.cleaning)
-        self._trouble = ''
+        self._trouble = self._code = ''
         self.set_status(
             OK, 'measuring' if self._counter.cleaning else 'nobody cleans', 'MEASURING')
 
     def _complain(self, code, why):
-        self._trouble = why
-        self.set_status(ERROR if code.startswith('bad') else WARN, why, 'WAITING', code)
+        self._trouble, self._code = why, code
+        level = ERROR if code.startswith('bad') else WARN if self._grace.over else OK
+        self.set_status(level, why, 'WAITING', code)
 
     # -- what goes out --------------------------------------------------------------------------
 

@@ -1,7 +1,6 @@
 """``navigate_to_pose`` where Nav2 is not installed: the embedded navigator as an action server."""
 from dataclasses import dataclass
 import sys
-import time
 
 from action_msgs.msg import GoalStatus
 from geometry_msgs.msg import PoseStamped, Twist
@@ -29,17 +28,15 @@ from oomwoo_localization.ros_support import (
 )
 from oomwoo_localization.scans import scan_points, ScanError
 from oomwoo_localization.settings import setting
+from oomwoo_localization.start_grace import StartGrace
 from oomwoo_sim_support.embedded_navigator import Code, Navigator, NavigatorSettings, PlanError
+from oomwoo_sim_support.navigator_ros_support import Job
 from rclpy.action import ActionClient, ActionServer, CancelResponse, GoalResponse
 from rclpy.duration import Duration
-from rclpy.task import Future
 from rclpy.time import Time
 from sensor_msgs.msg import LaserScan
 from std_msgs.msg import Bool
 from unique_identifier_msgs.msg import UUID
-
-# A busy machine may keep a client from speaking for so long of wall time, however fast the clock.
-HICCUP_S = 1.0
 
 SUCCEEDED = GoalStatus.STATUS_SUCCEEDED
 ABORTED = GoalStatus.STATUS_ABORTED
@@ -63,31 +60,6 @@ class NavigatorNodeSettings(NavigatorSettings):
         1.0, 600.0)
 
 
-class Job:
-    """One goal from acceptance to its end; ``ended`` resolves to (status, code, message)."""
-
-    def __init__(self, handle, time_s):
-        """Take the action's goal handle and the time it was accepted."""
-        self.handle = handle
-        self.began_s = time_s
-        self.waiting_since_s = time_s
-        self.fed_back_s = -np.inf
-        self.ended = Future()
-        self.goal = None
-        self.under_way = False
-        self._alive_s = None          # (node clock, wall clock) of the client's last sign
-
-    def keep_alive(self, time_s):
-        """Take a sign of life of the client at ``time_s`` of the node clock."""
-        self._alive_s = time_s, time.monotonic()
-
-    def is_deserted(self, time_s, lease_s):
-        """Tell whether a client that has given signs of life has given none for ``lease_s``."""
-        return (
-            self._alive_s is not None and time_s - self._alive_s[0] > lease_s
-            and time.monotonic() - self._alive_s[1] > HICCUP_S)
-
-
 class EmbeddedNavigatorNode(SuiteNode):
     """Serves one goal at a time, the newest; writes ``cmd_vel`` only while it has one."""
 
@@ -96,6 +68,7 @@ class EmbeddedNavigatorNode(SuiteNode):
         super().__init__('embedded_navigator', NavigatorNodeSettings)
         self._navigator = None
         self._map_error = 'no map on topic map yet'
+        self._grace = StartGrace()
         self._job = None
         self._jobs = {}
         self._scan = None
@@ -289,7 +262,9 @@ class EmbeddedNavigatorNode(SuiteNode):
         """Stand while something is missing, and give the goal up when that takes too long."""
         self._cmd_vel.publish(twist_msg(0.0, 0.0))
         # Without tf's details, which differ every time; the goal's result has them.
-        self.set_status(WARN, f'standing: {missing.split(":")[0]}', 'WAITING', 'no_input')
+        self.set_status(
+            WARN if self._grace.over else OK, f'standing: {missing.split(":")[0]}', 'WAITING',
+            'no_input')
         if job.waiting_since_s == 0.0:       # accepted before the first message on /clock
             job.waiting_since_s = now_s
         if now_s - job.waiting_since_s > self.settings.patience_s:

@@ -25,7 +25,7 @@ class TruePose:
 
     @property
     def pose(self):
-        """Plane pose (3,) in the map, or None when none came for half a second."""
+        """Where it is in the map, (3,); None when nobody said so for half a second."""
         if self._newest is None or self._node.now_s() - self._newest[1] > STALE_S:
             return None
         return self._newest[0]

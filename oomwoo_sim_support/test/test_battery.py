@@ -1,7 +1,8 @@
 """A battery that time drains and a dock fills."""
 import math
 
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 from oomwoo_localization.frames import compose
 from oomwoo_sim_support.battery import Battery, BatterySettings, contacts_meet
 import pytest

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 from action_msgs.msg import GoalInfo, GoalStatus, GoalStatusArray
 from nav_msgs.msg import OccupancyGrid, Odometry
@@ -181,6 +182,18 @@ def truth_at(x):
     msg = Odometry()
     msg.header.frame_id, msg.pose.pose = 'map', pose_to_msg((x, 0.0, 0.0))
     return msg
+
+
+def test_what_is_missing_becomes_a_warning_when_it_stays(meter):
+    meter._grace = SimpleNamespace(over=False)
+    meter._tick()
+    assert meter._status.message.startswith('no pose') and meter._status.level == b'\0'
+    meter._grace.over = True
+    meter._tick()
+    assert meter._status.message.startswith('no pose') and meter._status.level == b'\1'
+    meter._on_map(grid_to_msg(room(4.0, 3.0)))
+    meter._on_truth(truth_at(0.0))
+    assert meter._status.message == 'nobody cleans' and meter._status.level == b'\0'
 
 
 def test_a_pose_that_is_not_finite_is_ignored_another_map_begins_anew_and_the_dead_do_not_clean(

@@ -148,7 +148,7 @@ def test_beside_gazebo_the_battery_fills_on_the_contacts_and_drains_elsewhere(ea
                 (compose(HOME, (0.0, 0.02, 0.0)), draining), (HOME, charging), (None, draining),
                 ((math.nan, 0.0, 0.0), draining)):
             ears.battery.clear()
-            assert ears.spin(40.0, lambda: said(status), pose), (pose, status)
+            assert ears.spin(40.0, lambda s=status: said(s), pose), (pose, status)
             first, last = ears.battery[-20], ears.battery[-1]
             passed_s = (last.header.stamp.sec - first.header.stamp.sec) + 1e-9 * (
                 last.header.stamp.nanosec - first.header.stamp.nanosec)
