@@ -1,16 +1,19 @@
 """
-Stops Gazebo's base when commands cease: its drive has no time limit of its own.
+The last node before Gazebo's base: ``cmd_vel`` in, ``cmd_vel_base`` out, zero when it ceases.
 
-Commands reach Gazebo directly; this node says ``~/stop`` beside them, which the bridge brings to
-the same topic. The algorithm is :mod:`oomwoo_gazebo.command_expiry`.
+Gazebo's drive has no time limit of its own. All commands pass through here, as through
+``command_guard`` on the robot: the bridge can't take two topics to one of Gazebo's, whose
+transport lets a node advertise a topic once. The algorithm is
+:mod:`oomwoo_gazebo.command_expiry`.
 """
 from dataclasses import dataclass
+import math
 import sys
 
 from geometry_msgs.msg import Twist
 from oomwoo_gazebo.command_expiry import CommandExpiry
 from oomwoo_localization.robot import load_robot
-from oomwoo_localization.ros_support import OK, run_node, SuiteNode, WARN
+from oomwoo_localization.ros_support import OK, run_node, SuiteNode, twist_msg, WARN
 from oomwoo_localization.settings import setting
 
 _TICK_S = 0.05
@@ -27,14 +30,14 @@ class CommandExpirySettings:
 
 
 class CommandExpiryNode(SuiteNode):
-    """Listens to ``cmd_vel`` and says when it has ceased."""
+    """Passes on ``cmd_vel``, and says zero when it has ceased."""
 
     def __init__(self):
         """Wait for a command."""
         super().__init__('command_expiry', CommandExpirySettings)
         self._robot_timeout_s = load_robot(self.settings.robot_file or None).limits.command_timeout
         self._expiry = CommandExpiry(self._timeout_s())
-        self._out = self.create_publisher(Twist, '~/stop', 10)
+        self._out = self.create_publisher(Twist, 'cmd_vel_base', 10)
         self.create_subscription(Twist, 'cmd_vel', self._on_command, 10)
         self.create_timer(_TICK_S, self._tick)
         self.set_status(OK, 'no command', 'WAITING')
@@ -53,8 +56,17 @@ class CommandExpiryNode(SuiteNode):
         self._out.publish(Twist())
 
     def _on_command(self, msg):
-        self._expiry.heard(msg.linear.x, msg.angular.z, self.now_s())
-        self.set_status(OK, 'commands come in', 'DRIVING')
+        linear, angular = msg.linear.x, msg.angular.z
+        if not (math.isfinite(linear) and math.isfinite(angular)):
+            topic = self.resolve_topic_name('cmd_vel')
+            self.set_status(
+                WARN, f'{topic}: linear.x is {linear}, angular.z is {angular}: stopped',
+                'STOPPED', 'bad_command')
+            linear = angular = 0.0
+        else:
+            self.set_status(OK, 'commands come in', 'DRIVING')
+        self._expiry.heard(linear, angular, self.now_s())
+        self._out.publish(twist_msg(linear, angular))
 
     def _tick(self):
         if self._expiry.expired(self.now_s()):

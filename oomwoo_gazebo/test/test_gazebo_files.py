@@ -74,8 +74,14 @@ def test_types_are_pairs_that_the_bridge_converts_and_no_entry_goes_both_ways():
         assert entry['direction'] in ('GZ_TO_ROS', 'ROS_TO_GZ')
 
 
+def test_no_topic_of_gazebo_is_bridged_twice():
+    """A second one from ROS is dead: gz-transport lets a node advertise a topic once."""
+    topics = [entry['gz_topic_name'] for entry in entries()]
+    assert len(set(topics)) == len(topics)
+
+
 def test_ros_topics_are_those_of_the_interfaces():
-    """Same names and types as the embedded simulator's, and two of the bridge's own."""
+    """Same names and types as the embedded simulator's, and three of the bridge's own."""
     page = (ROOT / 'docs' / 'interfaces.md').read_text(encoding='utf-8')
     assert len({entry['ros_topic_name'] for entry in entries()}) == len(entries())
     for entry in entries():

@@ -134,9 +134,12 @@ def test_nodes_beside_gazebo_run_in_its_time_and_namespace(kitchen):
 
 
 def test_commands_come_through_the_mux(kitchen):
-    """The base and what watches its commands listen to what the mux lets through."""
-    for name in ('gazebo_bridge', 'command_expiry'):
-        assert 'cmd_vel:=cmd_vel_mux' in kitchen[0][name]['argv'], name
+    """What stands before the base listens to what the mux lets through; the bridge, to that."""
+    assert 'cmd_vel:=cmd_vel_mux' in kitchen[0]['command_expiry']['argv']
+    entries = yaml.safe_load(Path(
+        parameters(kitchen[0]['gazebo_bridge'])['config_file']).read_text(encoding='utf-8'))
+    assert [entry['ros_topic_name'] for entry in entries
+            if entry['direction'] == 'ROS_TO_GZ'] == ['cmd_vel_base']
     assert 'cmd_vel_out:=cmd_vel_mux' in kitchen[0]['velocity_mux']['argv']
     assert parameters(kitchen[0]['velocity_mux'])['use_stamped'] is False
 
