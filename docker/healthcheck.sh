@@ -4,7 +4,7 @@
 # import     ROS and the workspace can be imported (the default)
 # scan       a scan arrives
 # foxglove   something listens at the port of Foxglove
-# navigate   /navigate_to_pose has a server
+# navigate   /navigate_to_pose takes goals
 set -eu
 here=$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")
 # shellcheck source=../env.sh disable=SC1091
@@ -17,7 +17,7 @@ case ${OOMWOO_HEALTH:-import} in
 import os, socket
 socket.create_connection(("127.0.0.1", int(os.environ.get("FOXGLOVE_PORT") or 8765)), 5)' ;;
     navigate)
-        timeout 15 ros2 action list --no-daemon 2>/dev/null | grep -qx /navigate_to_pose ;;
+        exec python3 "$here/navigation_ready.py" --patience 12 ;;
     *)
         echo "healthcheck: OOMWOO_HEALTH=$OOMWOO_HEALTH is none of import, scan, foxglove," \
             "navigate" >&2
