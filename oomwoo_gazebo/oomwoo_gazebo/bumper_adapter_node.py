@@ -20,7 +20,9 @@ from std_msgs.msg import Bool
 
 _TICK_S = 0.05
 _LOOKS = 4                    # at contacts, in the time that one is held
-_STALE_S = 0.5                # wall time: the simulated one stands still with the simulator
+# Wall time, for the simulated one stands still with the simulator; and a slow one has few joint
+# states a second of it.
+_STALE_S = 2.0
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,8 @@ class BumperAdapterNode(SuiteNode):
             self.create_subscription(
                 self._kind, f'bumper/{side}/contacts',
                 lambda raw, side=side: self._on_raw(side, raw), 10, raw=True)
-        self.create_subscription(JointState, 'joint_states', self._on_life, 10)
+        # That there are any is all that counts; older Gazebos say them at every step.
+        self.create_subscription(JointState, 'joint_states', self._on_life, 10, raw=True)
         self.create_timer(_TICK_S, self._publish, clock=self._wall)
         self._watch()
 

@@ -61,7 +61,8 @@ def test_every_topic_of_gazebo_that_is_bridged_is_one_that_the_robot_has(source)
     """A name that nobody publishes would be bridged in silence."""
     said, heard = gazebo_topics(source, 'kitchen_dining')
     for entry in entries():
-        topics = heard if entry['direction'] == 'ROS_TO_GZ' else said | {'/clock'}
+        topics = heard if entry['direction'] == 'ROS_TO_GZ' else said | {
+            '/world/kitchen_dining/clock'}
         assert entry['gz_topic_name'] in topics, entry
 
 
@@ -143,7 +144,7 @@ def test_services_have_the_worlds_name():
 
 
 def test_sensors_and_odometry_keep_step_with_the_physics():
-    """A scan has the stamp of an odometry, so that nobody waits for the next one."""
+    """Their periods are whole numbers of steps; Gazebo rounds up what is not."""
     root = ElementTree.fromstring(xacro.process_file(
         str(ROOT / 'oomwoo_bringup' / 'urdf' / 'oomwoo_one.urdf.xacro'),
         mappings={'robot_file': str(default_robot_file())}).toxml())

@@ -30,8 +30,8 @@ COLORS = {
 }
 CARPET_HEIGHT_M = 0.002
 
-# Scans, odometry and IMU come after a whole number of steps each, so that a scan's stamp is one of
-# odometry's, too. And each step is a message on /clock, which costs every node something.
+# Scans, odometry and IMU come after a whole number of steps each, so that none comes late by part of
+# one. And each step is a message on /clock, which costs every node something.
 HEAD = """\
     <physics name="5ms" type="ignored">
       <max_step_size>0.005</max_step_size>
