@@ -1,9 +1,10 @@
-"""Who else drives: a behaviour asks before it begins, and while it drives."""
+"""Who else drives, for a behaviour, and who else cleans, for a job: asked before and during."""
 import math
 import time
 
 from action_msgs.msg import GoalStatus, GoalStatusArray
-from oomwoo_localization.ros_support import LATCHED_QOS
+from oomwoo_clean.job_run import ENDED, IDLE, PAUSED, WAITING
+from oomwoo_localization.ros_support import LATCHED_QOS, WARN
 from std_msgs.msg import Bool, String
 
 _SILENT_S = 2.0               # a behaviour that is there says its state twice a second
@@ -12,6 +13,9 @@ _GOALS = 'navigate_to_pose/_action/status'
 _UNDER_WAY = (GoalStatus.STATUS_ACCEPTED, GoalStatus.STATUS_EXECUTING, GoalStatus.STATUS_CANCELING)
 _DOCKING = ('SEARCH', 'GOTO', 'TURN', 'BACK', 'REGROUP', 'UNDOCK')
 _SWITCHED = {'contour_follower': 'the contour follower', 'wall_clean_bump_out': 'the bump-out'}
+# Jobs that clean: the first named goes on when two have begun at once.
+CLEANERS = ('clean_manager', 'coverage_planner', 'wall_clean_bump_out')
+_RESTING = ('', IDLE, PAUSED, *ENDED, 'HALT')
 
 
 class OtherDrivers:
@@ -116,3 +120,63 @@ class OtherDrivers:
 
     def _on_goals(self, msg):
         self._goal = any(status.status in _UNDER_WAY for status in msg.status_list)
+
+
+class OtherCleaners:
+    """
+    Whether another job cleans: two would take the navigator and the wheels from each other.
+
+    By what each says its state to be. One that is gone cleans no more, whatever it said last.
+    """
+
+    def __init__(self, node, own_cleans):
+        """Listen to all jobs but that of ``node``; ``own_cleans()`` tells whether that cleans."""
+        self._node, self._own_cleans = node, own_cleans
+        self._states, self._at_work, self._active = {}, {}, False
+        self._topics = {
+            name: node.resolve_topic_name(f'{name}/state')
+            for name in CLEANERS if name != node.get_name()}
+        for name, topic in self._topics.items():
+            node.create_subscription(
+                String, topic, lambda msg, name=name: self._on_state(name, msg.data), LATCHED_QOS)
+        node.create_subscription(Bool, 'cleaning_active', self._on_active, LATCHED_QOS)
+
+    def _on_state(self, name, state):
+        self._states[name] = state
+        if state != WAITING:                  # which is before it begins, or while it is at work
+            self._at_work[name] = state not in _RESTING
+
+    def _on_active(self, msg):
+        if not self._own_cleans():            # else it may be of this node
+            self._active = msg.data
+
+    def problem(self):
+        """Return a sentence that names the job that cleans, '' when none does."""
+        name = self._cleaner()
+        return f'{name} is cleaning ({self._states[name]}): stop that first' if name else ''
+
+    def start(self, run):
+        """Start the job ``run`` of the node, or say in its status which other one cleans."""
+        why = self.problem()
+        if why:
+            self._node.set_status(WARN, f'not started: {why}', IDLE, 'OTHER_JOB')
+        else:
+            run.start()
+
+    def give_way(self, run):
+        """Pause the job ``run`` of the node while one that is named before it cleans."""
+        if run.running and self.goes_first():
+            run.hold(f'paused: {self.problem()}')
+
+    def goes_first(self):
+        """Tell whether a job cleans that is named before this one."""
+        own = self._node.get_name()
+        before = CLEANERS[:CLEANERS.index(own)] if own in CLEANERS else CLEANERS
+        return self._cleaner() in before
+
+    def _cleaner(self):
+        for name, state in self._states.items():
+            cleans = self._at_work.get(name, state == WAITING and self._active)
+            if cleans and self._node.count_publishers(self._topics[name]):
+                return name
+        return None

@@ -1,75 +1,10 @@
-"""The edge manager's line to the follower, its markers, and who else cleans."""
+"""The edge manager's line to the follower, and its markers."""
 from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import Point, Pose, PoseArray
-from oomwoo_clean.job_run import ENDED, IDLE, PAUSED, WAITING
-from oomwoo_localization.ros_support import LATCHED_QOS, WARN
-from std_msgs.msg import Bool, ColorRGBA, Empty, String
+from oomwoo_localization.ros_support import LATCHED_QOS
+from std_msgs.msg import ColorRGBA, Empty, String
 from std_srvs.srv import SetBool
 from visualization_msgs.msg import Marker, MarkerArray
-
-# Jobs that clean: the first named goes on when two have begun at once.
-CLEANERS = ('clean_manager', 'coverage_planner', 'wall_clean_bump_out')
-_RESTING = ('', IDLE, PAUSED, *ENDED, 'HALT')
-
-
-class OtherCleaners:
-    """
-    Whether another job cleans: two would take the navigator and the wheels from each other.
-
-    By what each says its state to be. One that is gone cleans no more, whatever it said last.
-    """
-
-    def __init__(self, node, own_cleans):
-        """Listen to all jobs but that of ``node``; ``own_cleans()`` tells whether that cleans."""
-        self._node, self._own_cleans = node, own_cleans
-        self._states, self._at_work, self._active = {}, {}, False
-        self._topics = {
-            name: node.resolve_topic_name(f'{name}/state')
-            for name in CLEANERS if name != node.get_name()}
-        for name, topic in self._topics.items():
-            node.create_subscription(
-                String, topic, lambda msg, name=name: self._on_state(name, msg.data), LATCHED_QOS)
-        node.create_subscription(Bool, 'cleaning_active', self._on_active, LATCHED_QOS)
-
-    def _on_state(self, name, state):
-        self._states[name] = state
-        if state != WAITING:                  # which is before it begins, or while it is at work
-            self._at_work[name] = state not in _RESTING
-
-    def _on_active(self, msg):
-        if not self._own_cleans():            # else it may be of this node
-            self._active = msg.data
-
-    def problem(self):
-        """Return a sentence that names the job that cleans, '' when none does."""
-        name = self._cleaner()
-        return f'{name} is cleaning ({self._states[name]}): stop that first' if name else ''
-
-    def start(self, run):
-        """Start the job ``run`` of the node, or say in its status which other one cleans."""
-        why = self.problem()
-        if why:
-            self._node.set_status(WARN, f'not started: {why}', IDLE, 'OTHER_JOB')
-        else:
-            run.start()
-
-    def give_way(self, run):
-        """Pause the job ``run`` of the node while one that is named before it cleans."""
-        if run.running and self.goes_first():
-            run.hold(f'paused: {self.problem()}')
-
-    def goes_first(self):
-        """Tell whether a job cleans that is named before this one."""
-        own = self._node.get_name()
-        before = CLEANERS[:CLEANERS.index(own)] if own in CLEANERS else CLEANERS
-        return self._cleaner() in before
-
-    def _cleaner(self):
-        for name, state in self._states.items():
-            cleans = self._at_work.get(name, state == WAITING and self._active)
-            if cleans and self._node.count_publishers(self._topics[name]):
-                return name
-        return None
 
 
 class FollowerLine:
@@ -128,11 +63,10 @@ class FollowerLine:
         bumped, self._bumped = self._bumped, False
         return bumped
 
-    def want(self, on, again_s=1.0):
+    def want(self, on, now_s, again_s=1.0):
         """Ask for on or off until that is acknowledged; a follower that is on is kept alive."""
         if on and self.enabled:
             self._keep_alive.publish(Empty())
-        now_s = self._node.now_s()
         if self.enabled and self.state == 'IDLE' and now_s - self._acknowledged_s > again_s:
             self.enabled = False              # restarted, or switched off by somebody else
         if (self.enabled is on and self._asked is None) or not self._enable.service_is_ready():

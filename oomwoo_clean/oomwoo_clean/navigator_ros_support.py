@@ -15,6 +15,7 @@ _ENDINGS = {
     GoalStatus.STATUS_SUCCEEDED: 'SUCCEEDED', GoalStatus.STATUS_ABORTED: 'FAILED',
     GoalStatus.STATUS_CANCELED: 'FAILED'}
 _ALIVE_PERIOD_S = 0.5
+_LOOK_PERIOD_S = 1.0
 
 
 class GoalKeepAlive:
@@ -53,14 +54,21 @@ class NavigatorLine:
         self._cancel_all = node.create_client(CancelGoal, 'navigate_to_pose/_action/cancel_goal')
         self._keep_alive = GoalKeepAlive(node)
         self._swept_up = False
+        self._there, self._looked_s = False, 0.0
         self._handle = None
         self._cancelled_s = None
         self._heard_s = 0.0
         self.report = NavReport()
 
-    def ready(self):
-        """Tell whether there is a navigator; at first, stop what an earlier manager left."""
-        if not self._client.server_is_ready():
+    def ready(self, now_s):
+        """
+        Tell whether there is a navigator; at first, stop what an earlier manager left.
+
+        One that was there is looked for once a second, and when a goal is to be sent.
+        """
+        if not (self._there and 0.0 <= now_s - self._looked_s < _LOOK_PERIOD_S):
+            self._there, self._looked_s = self._client.server_is_ready(), now_s
+        if not self._there:
             return False
         if not self._swept_up and not self._others.problem():
             self._swept_up = True
@@ -80,24 +88,26 @@ class NavigatorLine:
         """Take ``now_s`` as the last sign of life, after a jump of the clock."""
         self._heard_s = now_s
 
-    def go(self, goal_id, pose):
+    def go(self, goal_id, pose, now_s):
         """Send a goal (x, y, yaw), once for each ``goal_id``; after that, keep it alive."""
         if goal_id == self.report.goal_id:
             if self.active:
-                self._keep_alive.say(self._node.now_s())
+                self._keep_alive.say(now_s)
+            return
+        self._looked_s = -math.inf
+        if not self.ready(now_s):
             return
         goal = NavigateToPose.Goal(pose=PoseStamped(pose=pose_to_msg(pose)))
         goal.pose.header.frame_id = self._frame_id
         goal.pose.header.stamp = self._node.get_clock().now().to_msg()
         self.report, self._handle, self._cancelled_s = NavReport(goal_id, 'ACTIVE'), None, None
-        self._heard_s = self._node.now_s()
+        self._heard_s = now_s
         sent = self._client.send_goal_async(
             goal, lambda msg: self._on_feedback(goal_id), self._keep_alive.new_goal())
         sent.add_done_callback(lambda future: self._on_answer(goal_id, future.result()))
 
-    def cancel(self, again_s=1.0):
+    def cancel(self, now_s, again_s=1.0):
         """Ask the running goal to end, which it then does; ask again after ``again_s``."""
-        now_s = self._node.now_s()
         asked = self._cancelled_s is not None and 0.0 <= now_s - self._cancelled_s < again_s
         if asked or not self.active:
             return
@@ -105,10 +115,10 @@ class NavigatorLine:
         if self._handle is not None:
             self._handle.cancel_goal_async()
 
-    def give_up(self, why):
+    def give_up(self, why, now_s):
         """Count the running goal as failed without waiting for an answer that does not come."""
         if self.active:
-            self.cancel(again_s=0.0)
+            self.cancel(now_s, again_s=0.0)
             self.report = NavReport(self.report.goal_id, 'FAILED', why)
 
     def _on_feedback(self, goal_id):

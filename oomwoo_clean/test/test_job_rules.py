@@ -1,15 +1,17 @@
 """What both job nodes do about another map, another job and a reflex, stepped by hand."""
+from collections import Counter
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import SimpleNamespace
 
+from diagnostic_msgs.msg import DiagnosticStatus
 from edge_worlds import disc, room
 from launch.actions import EmitEvent, LogInfo
 import numpy as np
 from oomwoo_clean.clean_manager_node import CleanManagerNode
 from oomwoo_clean.coverage_planner_node import CoveragePlannerNode
+from oomwoo_clean.drivers_ros_support import OtherCleaners
 from oomwoo_clean.job_run import CANCELLED, HELD, IDLE, NOT_DONE_STATUS, PAUSED, WAITING
-from oomwoo_clean.manager_ros_support import OtherCleaners
 from oomwoo_localization.grids import OccupancyGrid
 from oomwoo_localization.ros_support import grid_to_msg
 import pytest
@@ -30,8 +32,8 @@ def made(kind, folder):
         values['output_dir'] = str(folder)
     node = kind(parameter_overrides=[
         Parameter(name, value=value) for name, value in values.items()])
-    node._poses, node._pose = lambda: (POSE, POSE), lambda: POSE
-    node._missing = lambda: ''
+    node._pose = lambda now_s, frame=None: POSE
+    node._missing = lambda now_s: ''
     yield node
     node.destroy_node()
     rclpy.shutdown()
@@ -160,6 +162,82 @@ def test_waiting_is_cleaning_only_when_somebody_cleans():
     assert 'clean_manager' in others.problem(), 'at work, it waits for something'
     node.destroy_node()
     rclpy.shutdown()
+
+
+def is_warning(node):
+    return node._status.level == DiagnosticStatus.WARN
+
+
+def test_what_is_missing_while_all_is_started_together_is_no_warning_until_it_stays(node):
+    node._grace = SimpleNamespace(over=False, begin=lambda: None)
+    node._pose = lambda now_s, frame=None: None
+    node._on_map(grid_to_msg(FIRST))
+    ticks(node)
+    assert 'no pose' in status(node) and not is_warning(node)
+    node._grace.over = True
+    ticks(node)
+    assert 'no pose' in status(node) and is_warning(node)
+
+    node._grace.over = False
+    node._pose = lambda now_s, frame=None: POSE
+    node._missing = lambda now_s: 'a thing that is late'
+    ticks(node)
+    node._command('start')
+    ticks(node)
+    assert status(node) == 'waiting for a thing that is late' and not is_warning(node)
+    node._grace.over = True
+    ticks(node)
+    assert status(node) == 'waiting for a thing that is late' and is_warning(node)
+    node._missing = lambda now_s: ''
+    ticks(node)
+    assert not is_warning(node)
+    node._missing = lambda now_s: 'a thing that is gone'
+    ticks(node)
+    assert is_warning(node), 'later it is one at once'
+
+
+def test_a_tick_asks_for_the_time_once_and_for_the_navigator_once_a_second(node):
+    asked, navigator = Counter(), node._navigator
+    time_s = [50.0]
+
+    def there():
+        asked['server'] += 1
+        return True
+
+    def now_s():
+        asked['time'] += 1
+        return time_s[0]
+
+    node.now_s, navigator._client.server_is_ready = now_s, there
+    del node._missing
+    node._missing_beside = lambda now_s: ''
+    prepared(node)
+    if isinstance(node, CleanManagerNode):
+        node._follower.enabled = False              # it has said that it stands
+    node._command('start')
+    ticks(node, 2)
+    assert navigator.active and node._run.phase == 'GOTO'
+    navigator._heard_s = 60.0
+    asked.clear()
+    for _ in range(40):
+        time_s[0] += 0.1
+        node._tick()
+    assert navigator.active and 3 <= asked['server'] <= 5 and asked['time'] == 40
+    navigator._client.server_is_ready = lambda: False
+    time_s[0] += 1.0
+    node._tick()
+    assert navigator.report.message == 'the navigator is gone'
+
+
+def test_no_goal_is_sent_to_a_navigator_that_has_just_gone(node):
+    time_s, navigator, sent = [50.0], node._navigator, []
+    navigator._client.server_is_ready = lambda: True
+    navigator._client.send_goal_async = lambda *_: sent.append(1)
+    assert navigator.ready(time_s[0])
+    navigator._client.server_is_ready = lambda: False
+    assert navigator.ready(time_s[0] + 0.5), 'which is not noticed at once'
+    navigator.go(1, (0.0, 0.0, 0.0), time_s[0] + 0.5)
+    assert not sent and not navigator.active and not navigator.ready(time_s[0] + 0.6)
 
 
 def test_several_events_of_a_tick_are_said_with_the_state_of_each(node):
