@@ -1,9 +1,11 @@
 """Dockerfile, compose.yaml and the workflow, as far as they can be checked without Docker."""
+import ast
 from pathlib import Path
 import re
 import shlex
 import shutil
 import subprocess
+import sys
 from xml.etree import ElementTree
 
 import pytest
@@ -16,6 +18,16 @@ PACKAGES = sorted(path.parent.name for path in ROOT.glob('oomwoo_*/package.xml')
 SCRIPTS = sorted(DOCKER.glob('*.sh'))
 # apt's ROS 2 was compiled with NumPy 1, and SciPy goes with it.
 HELD_BACK = {'numpy', 'scipy'}
+# Modules by the rosdep key that brings them, where that is not called the same.
+KEYS = {
+    'PIL': 'python3-pil', 'contourpy': 'python3-matplotlib', 'hypothesis': 'python3-hypothesis',
+    'matplotlib': 'python3-matplotlib', 'numpy': 'python3-numpy', 'pytest': 'python3-pytest',
+    'scipy': 'python3-scipy', 'serial': 'python3-serial', 'websockets': 'python3-websockets',
+    'yaml': 'python3-yaml'}
+# And by the name in the locks, for those that apt does not have.
+LOCKED = {
+    'foxglove': 'foxglove-sdk', 'lds2d': 'lds2d', 'mcap': 'mcap',
+    'mcap_ros2': 'mcap-ros2-support', 'mujoco': 'mujoco'}
 
 
 def instructions():
@@ -129,6 +141,40 @@ def test_rosdep_knows_every_key():
     assert not any('pip' in key for key in keys())
 
 
+def imports(path):
+    """Return the top names of the modules that a Python file imports."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding='utf-8'))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split('.')[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            found.add(node.module.split('.')[0])
+    return found - set(sys.stdlib_module_names)
+
+
+@pytest.mark.parametrize('package', PACKAGES)
+def test_what_a_package_imports_is_installed_for_it(package):
+    """What rosdep is not told of is there by chance: because another package needs it."""
+    folder = ROOT / package
+    lock = (ROOT / 'tools' / 'bare_ros' / 'requirements' / 'overlay.lock').read_text('utf-8')
+    declared = {True: set(), False: set()}              # for tests as well, or for running
+    for element in ElementTree.parse(folder / 'package.xml').getroot():
+        if element.tag.endswith('depend'):
+            declared[True].add(element.text.strip())
+            if element.tag in ('depend', 'exec_depend'):
+                declared[False].add(element.text.strip())
+    own = {package, 'setuptools', *(path.stem for path in folder.glob('test/*.py'))}
+    missing = {}
+    for path in folder.rglob('*.py'):
+        of_tests = path.is_relative_to(folder / 'test')
+        for name in imports(path) - own:
+            if name in LOCKED:
+                assert f'\n{LOCKED[name]}==' in lock, name
+            elif KEYS.get(name, name) not in declared[of_tests]:
+                missing.setdefault(name, path.name)
+    assert not missing
+
+
 @pytest.mark.parametrize('service', ['sim', 'nav', 'foxglove'])
 def test_services_run_what_exists_with_arguments_that_it_has(service):
     found = compose()['services'][service]
@@ -141,26 +187,38 @@ def test_services_run_what_exists_with_arguments_that_it_has(service):
         assert re.search(rf"\(\s*'{name}',", source), f'{path.name} has no {name}'
         assert value
     assert found['image'] == 'oomwoo:jazzy'
-    assert (DOCKER / found['build']['context'] / found['build']['dockerfile']).is_file()
     test = found['healthcheck']['test']
     assert test[0] == 'CMD' and (ROOT / test[1].removeprefix(INSIDE)).is_file()
     health = (DOCKER / 'healthcheck.sh').read_text(encoding='utf-8')
     assert f'\n    {found["environment"]["OOMWOO_HEALTH"]})' in health
 
 
+def test_one_service_builds_the_image_of_all():
+    """Two that build one image at the same time end with "already exists"."""
+    building = [s for s in compose()['services'].values() if 'build' in s]
+    assert len(building) == 1 and building[0]['image'] == 'oomwoo:jazzy'
+    build = building[0]['build']
+    assert (DOCKER / build['context'] / build['dockerfile']).is_file()
+
+
 def test_nothing_is_reachable_from_outside_this_machine():
     services = compose()['services']
-    assert set(services) == {'sim', 'nav', 'foxglove'}
+    assert set(services) == {'net', 'sim', 'nav', 'foxglove'}
     ports = [port for s in services.values() for port in s.get('ports', [])]
-    assert ports == ['127.0.0.1:${FOXGLOVE_PORT:-8765}:8765']
+    assert ports == services['net']['ports'] == ['127.0.0.1:${FOXGLOVE_PORT:-8765}:8765']
+    assert not any(service.get('privileged') for service in services.values())
+
+
+def test_who_holds_the_network_runs_nothing_that_could_end():
+    """A network ends with its holder, and those who joined it stay behind in what is left."""
+    services = compose()['services']
+    net = services.pop('net')
+    assert net['entrypoint'][-2:] == ['sleep', 'infinity'] and net['healthcheck']['disable']
+    assert net['ipc'] == 'shareable' and 'network_mode' not in net
     for service in services.values():
-        assert service.get('network_mode', 'service:sim') == 'service:sim'
-        assert not service.get('privileged')
-    # DDS among the three: one network, one shared memory.
-    for name in ('nav', 'foxglove'):
-        assert services[name]['network_mode'] == services[name]['ipc'] == 'service:sim'
-        assert 'sim' in services[name]['depends_on']
-    assert services['sim']['ipc'] == 'shareable'
+        assert service['network_mode'] == service['ipc'] == 'service:net'
+        assert service['depends_on']['net'] == {'condition': 'service_started'}
+    assert services['nav']['depends_on']['sim'] == {'condition': 'service_healthy'}
 
 
 def test_the_workflow_builds_both_architectures_and_tests_inside():
@@ -182,7 +240,7 @@ def test_the_workflow_builds_both_architectures_and_tests_inside():
             subprocess.run(['bash', '-n', '-c', step['run']], check=True)
     build = next(s for s in job['steps'] if 'build-push' in s.get('uses', ''))['with']
     assert (ROOT / build['file']).is_file() and build['load'] is True
-    assert build['tags'] == compose()['services']['sim']['image']
+    assert build['tags'] == compose()['services']['net']['image']
     commands = '\n'.join(runs)
     assert 'oomwoo:jazzy make test' in commands
     assert '--file docker/compose.yaml up' in commands
