@@ -224,6 +224,7 @@ def test_every_lifecycle_node_has_a_manager(machines, package, file):
     for process in nodes.values():
         if process.executable == 'lifecycle_manager':
             assert process.parameters()['autostart'] is True
+            assert process.parameters()['bond_timeout'] >= 10.0     # stock: 4 s
 
 
 def test_a_localizer_gets_its_own_parameters_and_the_start_pose(machines, tmp_path):

@@ -198,6 +198,16 @@ def test_nav2_may_touch_and_leaves_the_bumper_alone():
     assert found['/bt_navigator']['navigators'] == ['navigate_to_pose']
 
 
+def test_nav2_gives_a_busy_machine_and_a_slow_person_time():
+    """Stock, a server that answers after 20 ms has failed; without a pose for 60 s, all has."""
+    found = parameters('nav2_params.yaml')
+    navigator = found['/bt_navigator']
+    assert navigator['default_server_timeout'] >= 500           # ms
+    assert navigator['wait_for_service_timeout'] >= 5000        # ms
+    for costmap in ('/global_costmap/global_costmap', '/local_costmap/local_costmap'):
+        assert found[costmap]['initial_transform_timeout'] >= 3600.0
+
+
 @pytest.mark.parametrize('file', ['nav2_params.yaml', 'nav2_bump_map.yaml'])
 def test_costmaps_inflate_little_and_heed_zones(file):
     info = parameters('nav2_params.yaml')['/keepout_info_server']

@@ -155,13 +155,18 @@ def others(package, executable, value, parameters, name=None, remap=()):
 
 
 def lifecycle_manager(group, names, value):
-    """Return the manager that configures and activates the nodes ``names``, in this order."""
+    """
+    Return the manager that configures and activates the nodes ``names``, in this order.
+
+    It stops them all when one is silent for ``bond_timeout`` s; at the stock 4 s, of which the
+    first sign may take half, a machine that is merely busy loses its navigator for good.
+    """
     sim_time = {'use_sim_time': is_true('use_sim_time', value['use_sim_time'])}
     return others(
         'nav2_lifecycle_manager',
         'lifecycle_manager',
         value,
-        [sim_time, {'autostart': True, 'node_names': list(names)}],
+        [sim_time, {'autostart': True, 'bond_timeout': 15.0, 'node_names': list(names)}],
         name=f'lifecycle_manager_{group}',
     )
 
