@@ -207,10 +207,12 @@ class CleanManagerNode(JobNode):
             run.resume()
 
     def _work(self, run, now_s, pose):
+        # Nothing is driven for a job that rests.
+        odom = self._pose(now_s, self.settings.odom_frame) if run.running else None
         orders = run.step(Inputs(
-            now_s, pose, self._pose(now_s, self.settings.odom_frame), self._follower.state,
-            not self._follower.stands, self._follower.take_bump(), self._navigator.report,
-            self._touched, self._missing(now_s)))
+            now_s, pose, odom, self._follower.state, not self._follower.stands,
+            self._follower.take_bump(), self._navigator.report, self._touched,
+            self._missing(now_s)))
         self._follower.tell_touched(run.sweep.touched, self.settings.global_frame)
         self._carry_out(orders, now_s)
         self._keep(orders, pose)

@@ -229,6 +229,30 @@ def test_a_tick_asks_for_the_time_once_and_for_the_navigator_once_a_second(node)
     assert navigator.report.message == 'the navigator is gone'
 
 
+def test_a_job_that_rests_asks_for_no_odometry_and_counts_none_when_it_goes_on(manager):
+    frames, odom = [], [np.zeros(3)]
+
+    def pose_in(now_s, frame=None):
+        frames.append(frame)
+        return POSE if frame is None else odom[0]
+
+    manager._pose = pose_in
+    prepared(manager)
+    ticks(manager, 2)
+    assert set(frames) == {None}
+    manager._command('start')
+    ticks(manager, 2)
+    assert frames[-1] == 'odom' and manager._run.odometer_m == 0.0
+    manager._command('pause')
+    ticks(manager, 2)
+    odom[0] = np.array([0.2, 0.0, 0.0])                 # pushed
+    manager._command('resume')
+    ticks(manager, 2)
+    odom[0] = np.array([0.3, 0.0, 0.0])
+    ticks(manager, 1)
+    assert manager._run.odometer_m == pytest.approx(0.1)
+
+
 def test_no_goal_is_sent_to_a_navigator_that_has_just_gone(node):
     time_s, navigator, sent = [50.0], node._navigator, []
     navigator._client.server_is_ready = lambda: True
