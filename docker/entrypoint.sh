@@ -8,6 +8,8 @@
 #                where the command launches a world
 set -eu
 here=$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")
+# Somebody's own checkout, mounted over the one of the image, is linked to another machine's Python, or to none.
+[ -e "$here/../.prefix/complete.json" ] || "$here/../tools/bare_ros/setup.sh" >&2
 # shellcheck source=../env.sh disable=SC1091
 . "$here/../env.sh"
 # shellcheck source=gl.sh disable=SC1091

@@ -1,6 +1,7 @@
 """The entry point, run for real with a made-up /dev."""
 import os
 from pathlib import Path
+import shutil
 import socket
 import subprocess
 
@@ -94,6 +95,22 @@ def test_a_command_takes_the_place_of_the_entry_point_with_its_status(tmp_path):
     assert ended.returncode == 7 and ended.stdout == 'a b c\n'
     _, ended = run('true', check=False, OOMWOO_WATCH='everything')
     assert ended.returncode == 2 and 'OOMWOO_WATCH=everything is none of' in ended.stderr
+
+
+def test_a_checkout_that_is_mounted_from_another_machine_finds_what_is_installed(tmp_path):
+    """It would end with "run: make setup" before anybody could."""
+    root = DOCKER.parent
+    for name in ('docker', 'tools'):
+        shutil.copytree(root / name, tmp_path / name, ignore=shutil.ignore_patterns('__pycache__'))
+    shutil.copy(root / 'env.sh', tmp_path)
+    (tmp_path / '.prefix').symlink_to('/home/somebody/.cache/oomwoo/bare_ros-0123456789ab')
+    environment = {**os.environ, 'OOMWOO_CACHE': str(Path(os.readlink(root / '.prefix')).parent)}
+    ended = subprocess.run(
+        [tmp_path / 'docker' / 'entrypoint.sh', 'env'], env=environment, capture_output=True,
+        text=True, timeout=120)
+    assert ended.returncode == 0, ended.stderr
+    assert f'OOMWOO_ROOT={tmp_path}' in ended.stdout.splitlines()
+    assert os.readlink(tmp_path / '.prefix') == os.readlink(root / '.prefix')
 
 
 @pytest.mark.parametrize('health, status', [('import', 0), ('foxglove', 1), ('luck', 1)])
