@@ -148,11 +148,7 @@ def gazebo(value, headless):
     world = GazeboWorld(
         value['world'], folder, number('real_time_factor', value['real_time_factor']))
     robot = load_robot().name
-    actions = []
-    if world.missing:
-        actions.append(LogInfo(msg=(
-            f'world {world.file}: does not load {", ".join(world.missing)}; '
-            'sensors or bumpers will be silent')))
+    actions = [LogInfo(msg=f'world {world.file}: {trouble}') for trouble in world.trouble]
     return [
         *actions, *software_rendering(headless), gazebo_server(value, world, headless),
         include('oomwoo_bringup', 'robot_description.launch.py', {

@@ -10,6 +10,8 @@ from oomwoo_sim_support.layout_sdf import layout_sdf, PLUGINS
 
 BRIDGED_SERVICES = (          # below /world/NAME/
     ('create', 'SpawnEntity'), ('remove', 'DeleteEntity'), ('set_pose', 'SetEntityPose'))
+SPAWNER, NEED_IT_FIRST = 'gz-sim-user-commands-system', (
+    'gz-sim-contact-system', 'gz-sim-imu-system')
 _REAL_TIME_FACTOR = re.compile(r'<real_time_factor>[^<]*</real_time_factor>')
 
 
@@ -22,7 +24,7 @@ class GazeboWorld:
     A world file for Gazebo.
 
     ``file`` is its path, ``name`` the world's name in it, ``layout`` the layout it was made from
-    or None, ``missing`` the systems that base and sensors need and the file does not load.
+    or None, ``trouble`` what is wrong, in one sentence each, with the systems that it loads.
     """
 
     def __init__(self, world, folder, real_time_factor=1.0):
@@ -60,9 +62,19 @@ class GazeboWorld:
         if element is None or not element.get('name'):
             raise WorldError(f'world {self.file}: has no <world> with a name')
         self.name = element.get('name')
-        loaded = {plugin.get('filename') for plugin in element.findall('plugin')}
+        loaded = [plugin.get('filename') for plugin in element.findall('plugin')]
         # Without any plugin of its own, a world gets Gazebo's defaults, which lack the sensors'.
-        self.missing = [name for name, _, _ in PLUGINS if name not in loaded]
+        missing = [name for name, _, _ in PLUGINS if name not in loaded]
+        self.trouble = [
+            f'does not load {", ".join(missing)}; sensors or bumpers will be silent'
+        ] if missing else []
+        # What they make of a new model is made in the step in which it comes (gz-sim issue 2223).
+        early = [name for name in NEED_IT_FIRST if name in loaded and SPAWNER in loaded
+                 and loaded.index(name) < loaded.index(SPAWNER)]
+        if early:
+            self.trouble.append(
+                f'loads {", ".join(early)} before {SPAWNER}, and so without the robot, which is '
+                'spawned')
 
     def _set_speed(self, factor, folder):
         text, count = _REAL_TIME_FACTOR.subn(

@@ -9,6 +9,7 @@ from oomwoo_gazebo import gazebo_files
 from oomwoo_gazebo.gazebo_files import bridge_config, GazeboWorld, service_bridges, WorldError
 from oomwoo_localization.robot import default_robot_file, load_robot
 from oomwoo_sim_support.layout import LayoutError
+from oomwoo_sim_support.layout_sdf import PLUGINS
 import pytest
 import xacro
 import yaml
@@ -96,7 +97,7 @@ def test_a_packaged_world_is_the_generated_file(tmp_path):
                  str(PACKAGE / 'worlds' / 'kitchen_dining.world')):
         world = GazeboWorld(name, tmp_path)
         assert world.file == PACKAGE / 'worlds' / 'kitchen_dining.world'
-        assert world.name == 'kitchen_dining' and world.missing == []
+        assert world.name == 'kitchen_dining' and world.trouble == []
         assert world.layout.dock is not None
     assert not list(tmp_path.iterdir())
 
@@ -120,10 +121,29 @@ def test_a_foreign_world_is_taken_as_it_is_and_what_it_lacks_is_named(tmp_path):
         '</world></sdf>', encoding='utf-8')
     world = GazeboWorld(str(file), tmp_path)
     assert (world.name, world.layout, world.file) == ('somewhere', None, file)
-    assert 'gz-sim-contact-system' in world.missing and 'gz-sim-sensors-system' in world.missing
-    assert 'gz-sim-physics-system' not in world.missing
+    missing, = world.trouble
+    assert missing.startswith('does not load gz-sim-user-commands-system, ')
+    assert 'gz-sim-contact-system' in missing and 'gz-sim-sensors-system' in missing
+    assert 'gz-sim-physics-system' not in missing
     with pytest.raises(WorldError, match='no <real_time_factor>'):
         GazeboWorld(str(file), tmp_path, 2.0)
+
+
+def test_systems_that_see_no_spawned_robot_are_named(tmp_path):
+    """Contacts and IMU before user commands; the worlds of the suite have them after."""
+    def world(*names):
+        file = tmp_path / 'mine.sdf'
+        file.write_text('<sdf version="1.10"><world name="somewhere">' + ''.join(
+            f'<plugin filename="{name}" name="x"/>' for name in names) + '</world></sdf>',
+            encoding='utf-8')
+        return GazeboWorld(str(file), tmp_path)
+
+    names = [name for name, _, _ in PLUGINS]
+    assert world(*names).trouble == []
+    early, = world(*reversed(names)).trouble
+    assert early.startswith('loads gz-sim-contact-system, gz-sim-imu-system before gz-sim-user')
+    for file in (PACKAGE / 'worlds').glob('*.world'):
+        assert GazeboWorld(str(file), tmp_path).trouble == [], file
 
 
 def test_what_is_no_world_is_refused_by_name(tmp_path):

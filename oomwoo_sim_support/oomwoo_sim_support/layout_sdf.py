@@ -11,7 +11,8 @@ from oomwoo_sim_support.layout import primitives
 from oomwoo_sim_support.layout_primitives import dock_primitives
 from oomwoo_sim_support.sim_settings import SimSettings
 
-# What a base with LiDAR, IMU and bumpers needs: a world that names any plugin gets no defaults.
+# What a base with LiDAR, IMU and bumpers needs: a world that names any plugin gets no defaults. In
+# this order: contacts and IMU know a robot that is spawned only if user commands come before them.
 PLUGINS = (
     ('gz-sim-physics-system', 'gz::sim::systems::Physics', ''),
     ('gz-sim-user-commands-system', 'gz::sim::systems::UserCommands', ''),
@@ -30,7 +31,7 @@ COLORS = {
 }
 CARPET_HEIGHT_M = 0.002
 
-# Scans, odometry and IMU come after a whole number of steps each, so that none comes late by part of
+# Scans, odometry and IMU come after a whole number of steps each, so that none is late by part of
 # one. And each step is a message on /clock, which costs every node something.
 HEAD = """\
     <physics name="5ms" type="ignored">
