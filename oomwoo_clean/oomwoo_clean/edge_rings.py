@@ -14,6 +14,7 @@ from oomwoo_clean.edge_gaps import band_field, medial_cells
 from scipy import ndimage
 
 NONE = -1
+MOUTH_M = 0.10                # less far into a narrow gap a robot is at its mouth
 _LEVEL_CELLS = 0.25           # a spot on the level set is this near to it
 
 
@@ -53,6 +54,10 @@ class Rings:
         while self.narrow[here] and self.before[here] not in (NONE, spot):
             here = self.before[here]
         return int(spot if self.narrow[here] else here)
+
+    def in_gap(self, spot):
+        """Tell whether a spot lies in a narrow gap, farther in than at its mouth."""
+        return bool(self.narrow[self.walk(spot, -MOUTH_M)])
 
     def between_m(self, start, end):
         """Return the metres from spot ``start`` on to ``end``, once round if that is not ahead."""

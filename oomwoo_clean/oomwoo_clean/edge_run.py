@@ -253,7 +253,8 @@ class EdgeRun(JobRun):
         settings = self.settings
         lead_in_m = settings.lead_in_m + max(
             self.target.lead_m, self._upstream(self.target.spot))
-        if self.sweep.full_circle() and (self._new_m > 0.0 or self._segment_m > lead_in_m):
+        if (self.sweep.full_circle() and (self._new_m > 0.0 or self._segment_m > lead_in_m)
+                and not self._dirt_ahead(inputs)):
             return 'all the way round'
         if self._clean_ahead(inputs):
             return 'no dirty edge is ahead'
@@ -275,6 +276,11 @@ class EdgeRun(JobRun):
         return (self._new_m > 0.0 and inputs.follower != 'TOUCH'
                 and self._since_new_m >= self.sweep.settings.tolerance_m
                 and self.sweep.nothing_ahead(inputs.pose, self.settings.no_new_m))
+
+    def _dirt_ahead(self, inputs):
+        """Tell whether there is still something to be swept a little farther on."""
+        return (inputs.follower != 'TOUCH'
+                and self.sweep.dirt_ahead(inputs.pose, self.settings.no_new_m))
 
     def _better_now(self, inputs):
         """Return the reason to leave for a stretch better cleaned on the way, or ''."""

@@ -12,6 +12,7 @@ import math
 import numpy as np
 from oomwoo_clean.edge_rings import extract_rings
 from oomwoo_clean.edge_targets import TargetChooser
+from oomwoo_clean.edge_ways import FloorWays
 from oomwoo_localization.floor import between, disc_cells, JUMP_M, reachable_floor
 from oomwoo_localization.grids import GridError, OCCUPIED
 from oomwoo_localization.robot import load_robot
@@ -26,7 +27,6 @@ STATE_VERSION = 2
 # Touched this near to what is on the map, it is what is on the map.
 SEEN_M = 0.10
 ISLET_M2 = 1.0                # floor of less than this among touches is the inside of something
-IN_GAP_M = 0.10               # less far into a narrow gap the robot is at its mouth
 SAME_SPOT_M = 0.03            # two spots this near are the same, on the map with and without touch
 
 
@@ -148,8 +148,11 @@ class EdgeSweep:
         self.rings = extract_rings(
             grid, self.reachable, self.robot.edge_cleaning.standoff, self.settings.spot_spacing_m,
             self.settings.side)
+        ways = FloorWays(
+            grid, self.reachable, self.rings.points, self.robot.body.radius,
+            self.robot.edge_cleaning.standoff)
         self._chooser = TargetChooser(
-            grid, self.reachable, self.rings, self.settings.detour_m, self.settings.detour_min_m,
+            ways, self.rings, self.settings.detour_m, self.settings.detour_min_m,
             self.settings.choice_m)
         count = len(self.rings.points)
         self._tree = cKDTree(self.rings.points) if count else None
@@ -286,16 +289,24 @@ class EdgeSweep:
 
         False while it is on no ring, or in a narrow gap, where nobody should be left standing.
         """
+        here = self._on_ring(pose)
+        return (here is not None and not self.rings.in_gap(here)
+                and not self.dirty[self.rings.ahead(here, distance_m)].any())
+
+    def dirt_ahead(self, pose, distance_m):
+        """Tell whether the ring that the robot is on is dirty somewhere over ``distance_m``."""
+        here = self._on_ring(pose)
+        return here is not None and bool(self.dirty[self.rings.ahead(here, distance_m)].any())
+
+    def _on_ring(self, pose):
+        """Return the spot at which the robot drives along a ring, or None."""
         if self._tree is None:
-            return False
+            return None
         near = np.array(self._tree.query_ball_point(pose[:2], self.settings.tolerance_m), dtype=int)
         near = near[np.cos(self.rings.yaw[near] - pose[2]) > 0.0]
         if len(near) == 0:
-            return False
-        here = near[np.argmin(np.hypot(*(self.rings.points[near] - pose[:2]).T))]
-        if self.rings.narrow[self.rings.walk(here, -IN_GAP_M)]:
-            return False
-        return not self.dirty[self.rings.ahead(here, distance_m)].any()
+            return None
+        return int(near[np.argmin(np.hypot(*(self.rings.points[near] - pose[:2]).T))])
 
     # -- what is next -------------------------------------------------------------------------
 
@@ -316,12 +327,14 @@ class EdgeSweep:
         there are others. ``upstream_m`` (spot -> metres) replaces the setting.
         """
         upstream_m = upstream_m or (lambda spot: self.settings.upstream_m)
-        return self._chooser.next_target(self.dirty, pose, upstream_m, avoid, avoid_m)
+        return self._chooser.next_target(
+            self.dirty, pose, upstream_m, avoid, avoid_m, self.written_off)
 
     def on_the_way(self, pose, target, avoid=(), avoid_m=0.5):
         """Return a :class:`Target` better cleaned now, while ``target`` is followed, or None."""
         return self._chooser.on_the_way(
-            self.dirty, pose, target, lambda spot: self.settings.upstream_m, avoid, avoid_m)
+            self.dirty, pose, target, lambda spot: self.settings.upstream_m, avoid, avoid_m,
+            self.written_off)
 
     def write_off(self, spot, length_m):
         """Give up the dirty edge over ``length_m`` from ``spot`` on; return the metres."""
