@@ -56,6 +56,9 @@ def test_every_edge_is_swept_without_truth_and_told_so(run):
     report = json.loads((out / 'edge_clean.json').read_text())
     assert report['outcome'] == 'DONE' and report['swept_pct'] >= 99.0
     assert 'EDGE CLEAN DONE in ' in done.stdout and 'localizer: scan' in done.stdout
+    took = done.stdout.split('EDGE CLEAN DONE in ')[1].split(':')[0]
+    bar = [line for line in done.stdout.splitlines() if line.startswith('[')][-1]
+    assert '100.0 %' in bar and f' {took} ' in f'{bar} ', 'bar and report tell one time'
 
 
 def test_the_picture_shows_something(run):
