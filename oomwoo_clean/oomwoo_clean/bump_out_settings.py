@@ -50,9 +50,23 @@ class BumpOutSettings:
         0.02, 'touches nearer to each other tell no direction', 'm', 0.005, 0.2)
     jitter: float = setting(
         0.2, 'share by which lengths and angles vary at random', '', 0.0, 0.8)
-    round_deg: float = setting(
-        450.0, 'turn after which something is left that it has gone round, or a room', 'deg',
+    loop_m: float = setting(
+        0.15, 'this near to where it was before, a way round something has closed', 'm',
+        0.02, 1.0)
+    drift: float = setting(
+        0.05, 'share of the way by which odometry may be off', '', 0.0, 0.5)
+    small_m: float = setting(
+        0.5, 'a thing is small if what was touched of it lies within', 'm', 0.1, 2.0)
+    small_deg: float = setting(
+        240.0, 'turn round a small thing after which it is left', 'deg', 180.0, 36000.0)
+    island_deg: float = setting(
+        450.0, 'turn towards a surface after which it is left for an island anyway', 'deg',
         360.0, 36000.0)
+    round_deg: float = setting(
+        630.0, 'turn after which something is left though its loop was not seen to close', 'deg',
+        360.0, 36000.0)
+    returns_most: int = setting(
+        2, 'times in a row that it turns away from what it has gone round before', '', 0, 100)
     leave_least_deg: float = setting(
         45.0, 'least angle off the surface at which it then drives away', 'deg', 10.0, 90.0)
     search_m: float = setting(

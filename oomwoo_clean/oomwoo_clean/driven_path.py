@@ -30,6 +30,7 @@ class DrivenPath:
         """Forget poses and path."""
         self.pose = self._time_s = self._speed_s = None
         self.speed = self.rate = self.turned = 0.0
+        self.driven_m = 0.0
         self._since_m = self._since_rad = 0.0
         self._trail = deque(maxlen=_TRAIL)
         self.cut()
@@ -63,12 +64,18 @@ class DrivenPath:
             ahead = turned = 0.0
         self._trail.append((time_s, tuple(pose[:2].tolist())))
         self.turned += turned
+        self.driven_m += abs(ahead)
         self._measure(time_s, ahead, turned)
         if going_back:
             self._shorten(-ahead, abs(turned))
         elif ahead or turned:
             self._lengthen(ahead, turned)
         return ahead, turned, jumped
+
+    @property
+    def position(self):
+        """Return odometry's (x, y)."""
+        return tuple(self.pose[:2].tolist())
 
     def position_at(self, time_s):
         """Return odometry's (x, y) of the moment nearest to a time a little ago."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import math
 
 import numpy as np
+from oomwoo_clean.bump_loops import BumpLoops
 from oomwoo_clean.bump_out_settings import BumpOutSettings
 from oomwoo_clean.bumper_sense import BumperSense
 from oomwoo_clean.driven_path import DrivenPath
@@ -30,7 +31,7 @@ _HEADING_GAIN = 4.0                    # 1/s
 _LEAD_MPS = 0.1
 _ROLLING_MPS, _BACK_YET_M = 0.03, 0.002
 _BLIND_M = 0.02                        # back beyond the remembered path, if need be
-_WRAP_TURNS, _WRAP_GROWTH = 2.0, 0.3   # radius after half a turn more, every half turn
+_WRAP_TURNS, _WRAP_GROWTH = 1.25, 0.3   # radius after half a turn more, every half turn
 
 
 @dataclass(frozen=True)
@@ -67,12 +68,14 @@ class WallBumpOut:
         self._rng = rng or np.random.default_rng()
         self._path, self._bumper = DrivenPath(), BumperSense()
         self.surface = TouchSurface(self.settings)
+        self._loops = BumpLoops(self.settings)
         self.enabled = False
         self.forget()
 
     def configure(self, settings):
         """Take over other settings while running; raises SettingError and keeps the old ones."""
-        self.settings = self.surface.settings = check_settings(settings)
+        self.settings = check_settings(settings)
+        self.surface.settings = self._loops.settings = self.settings
 
     def enable(self, on=True):
         """Begin afresh, or stop; enabling twice is the same as once."""
@@ -85,6 +88,7 @@ class WallBumpOut:
         """Forget where it was and what it felt: after a pause, or a jump of time."""
         self._path.forget()
         self._bumper = BumperSense()
+        self._loops.forget()
         self._time_s = None
         self._begin()
 
@@ -96,6 +100,7 @@ class WallBumpOut:
         self._leaving = False
         self._path.cut()
         self.surface.forget()
+        self._loops.begin()
 
     # -- one step ---------------------------------------------------------------------------
 
@@ -117,6 +122,7 @@ class WallBumpOut:
         fresh = self._bumper.update(time_s, left, right)
         ahead, turned, jumped = self._path.move(time_s, odom, self._state == BACK)
         if jumped:
+            self._loops.forget()
             self._begin()
         if self._in_trouble():
             code, reason = self._bumper.trouble
@@ -205,7 +211,6 @@ class WallBumpOut:
         if not self._mirror:
             left, right = self._bumper.pressed
             self._mirror = int(self._rng.choice((-1, 1))) if left == right else 1 - 2 * left
-            self._round_from = self._heading
             self.surface.forget()
         self._bumped_s, self._released = self._time_s, False
         self._path.turn_back()
@@ -255,8 +260,11 @@ class WallBumpOut:
     def _turn_to_surface(self):
         """Choose the next hop and turn to where it begins; or leave what was gone round."""
         s, surface = self.settings, self.surface
-        if abs(self._heading - self._round_from) > math.radians(s.round_deg):
-            self._leaving = True
+        place, driven_m = self._path.position, self._path.driven_m
+        why = 'known' if self._loops.known(place, driven_m) else self._loops.touch(
+            place, surface.direction if surface.known else None, driven_m)
+        if why:
+            self._event, self._leaving = f'left {why}', True
             least = math.radians(s.leave_least_deg)
             return self._turn_to(surface.direction + self._rng.uniform(least, math.pi - least))
         length = min(max(s.miss_m / (2.0 * surface.std_rad), s.glide_least_m), s.glide_most_m)
