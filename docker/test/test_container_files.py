@@ -175,6 +175,25 @@ def test_what_a_package_imports_is_installed_for_it(package):
     assert not missing
 
 
+LOADS = """
+import importlib.util, sys
+for path in sys.argv[2:]:
+    spec = importlib.util.spec_from_file_location('launch_file', path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.generate_launch_description()
+print(*sorted(set(sys.argv[1].split()) & {name.split('.')[0] for name in sys.modules}))
+"""
+
+
+def test_launch_files_need_no_python_package_that_apt_does_not_have():
+    """The apt ros2 is run by the system's Python, which does not see the venv."""
+    ended = subprocess.run(
+        [sys.executable, '-c', LOADS, ' '.join(LOCKED), *ROOT.glob('oomwoo_*/launch/*.launch.py')],
+        capture_output=True, text=True, timeout=120)
+    assert (ended.returncode, ended.stdout.strip()) == (0, ''), ended.stderr
+
+
 @pytest.mark.parametrize('service', ['sim', 'nav', 'foxglove'])
 def test_services_run_what_exists_with_arguments_that_it_has(service):
     found = compose()['services'][service]

@@ -204,8 +204,13 @@ def test_nav2_gives_a_busy_machine_and_a_slow_person_time():
     navigator = found['/bt_navigator']
     assert navigator['default_server_timeout'] >= 500           # ms
     assert navigator['wait_for_service_timeout'] >= 5000        # ms
-    for costmap in ('/global_costmap/global_costmap', '/local_costmap/local_costmap'):
+    follow = found['/controller_server']
+    assert follow['FollowPath.transform_tolerance'] >= 3.0 / load_robot().lidar.rate
+    for costmap, server in (
+            ('/global_costmap/global_costmap', found['/planner_server']),
+            ('/local_costmap/local_costmap', follow)):
         assert found[costmap]['initial_transform_timeout'] >= 3600.0
+        assert server['costmap_update_timeout'] >= 4.0 / found[costmap]['update_frequency']
 
 
 @pytest.mark.parametrize('file', ['nav2_params.yaml', 'nav2_bump_map.yaml'])

@@ -149,7 +149,8 @@ def test_documented_command_starts_the_world():
     """``ros2 launch`` with the arguments of the README, odometry in its place, a clean end."""
     process = subprocess.Popen(
         ['ros2', 'launch', 'oomwoo_gazebo', 'world.launch.py', 'world:=contour_torture.world',
-         'x_pose:=-2.6', 'y_pose:=-2.77', 'odom_source:=robot_wheels', 'real_time_factor:=2.0'],
+         'x_pose:=-2.6', 'y_pose:=-2.77', 'odom_source:=robot_wheels', 'real_time_factor:=2.0',
+         'sim:=embedded'],              # else it would be Gazebo, where that is installed
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
     got = []
     rclpy.init()

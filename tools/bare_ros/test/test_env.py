@@ -99,7 +99,8 @@ def test_is_quick(shell):
         begin = time.monotonic()
         run(shell, '. "$1/env.sh"', CHECKOUT)
         best = min(best, time.monotonic() - begin)
-    assert best < 0.5  # 0.03 s on a quiet machine
+    # 0.03 s on a quiet machine; an apt ROS 2 has a script for each of its packages.
+    assert best < (3.0 if os.path.exists('/opt/ros/jazzy') else 0.5)
 
 
 def test_before_a_set_up(shell, tmp_path):
