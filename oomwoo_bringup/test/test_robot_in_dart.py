@@ -52,7 +52,7 @@ def test_it_stands_on_three_points(model):
 
 
 def test_wheel_odometry_is_where_it_is(model):
-    """Ahead, on the spot and on an arc, level at every step; cylinders lost 8 % of a turn here."""
+    """Ahead, on the spot and on an arc, level at every step; cylinders turned it 8 % too far."""
     rig, leans = in_room(model, (-1.5, -0.9, 0.0)), []
 
     def lean():
