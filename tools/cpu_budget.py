@@ -9,8 +9,8 @@ Starts the edge-cleaning graph with the embedded simulator at a real-time factor
 the robot follows an edge, and adds up the CPU time of every process over some seconds of robot
 time. Other work on the machine makes CPU times longer. The nodes share a process, as
 ``cleaning.launch.py`` has it, unless ``--apart``. Time is the wall's, as on a robot; with
-``--sim-time`` every node takes it from ``/clock``, 20 times a second. The exit status is non-zero when the nodes of the robot (all but the simulator) take more
-than ``--bound`` of a core.
+``--sim-time`` every node takes it from ``/clock``, 20 times a second. The exit status is non-zero
+when the nodes of the robot (all but the simulator) take more than ``--bound`` of a core.
 """
 
 import argparse

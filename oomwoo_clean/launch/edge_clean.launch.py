@@ -34,8 +34,8 @@ ARGUMENTS = (
 # A follower whose manager is gone stops by itself after this.
 LEASE_S = 3.0
 RESPAWN_DELAY_S = 1.0
-# Exit statuses of a manager that has nothing to come back for: done or stopped, refused
-# parameters, job ended otherwise. A traceback's is 1.
+# Exit statuses of a manager that has nothing to come back for: done, cancelled or stopped;
+# refused parameters; a job that ended otherwise. A traceback's is 1.
 ENDINGS = (0, 2, NOT_DONE_STATUS)
 
 

@@ -379,12 +379,14 @@ class FrameTree:
             buffer = Buffer(node=node)
             heard[topic] = buffer, TransformListener(buffer, node, spin_thread=False)
         self._buffer, self._listener = heard[topic]
+        # lookup_transform asks whether it can and then does, which costs twice as much.
+        self._find = self._buffer.lookup_transform_core
         self.error = ''
 
     def matrix(self, target, source, stamp=None):
         """Return the 4 x 4 ``target_from_source`` at ``stamp`` or latest; None: see ``error``."""
         try:
-            found = self._buffer.lookup_transform(target, source, stamp or Time())
+            found = self._find(target, source, stamp or Time())
             return matrix_from_msg(found.transform)
         except Exception as error:   # four unrelated classes of tf2's; ValueError if broken
             self.error = f'no transform {target} <- {source}: {error}'
@@ -400,7 +402,7 @@ class FrameTree:
     def stamped_pose(self, target, source):
         """Return the latest (pose, stamp_s) of ``source`` in ``target``; None: see ``error``."""
         try:
-            found = self._buffer.lookup_transform(target, source, Time())
+            found = self._find(target, source, Time())
             matrix = matrix_from_msg(found.transform)
         except Exception as error:           # as in matrix()
             self.error = f'no transform {target} <- {source}: {error}'
