@@ -242,15 +242,22 @@ class ContourFollower:
             return first_in_the_way(around.smooth, radius, s.guard_ahead_m, curvature)[1]
         own = np.zeros(len(around.smooth), dtype=bool)
         own[max(surface.first, 0):surface.last + 1] = True
-        blocker = first_along_surface(
-            around, surface, s.standoff_m, radius, s.guard_ahead_m, own)
-        if blocker is not None or self._gap.inside:
-            self._passage = self._gap.look(around, surface, s.window_m)
-        if self._passage is None:
-            return blocker
-        gap = self._passage
+        blocker, inside = None, self._gap.inside
+        if not inside:
+            blocker = self._first_along(around, surface, s.standoff_m, radius, own)
+            if blocker is None:
+                return None
+        gap = self._passage = self._gap.look(around, surface, s.window_m)
+        if gap is not None:
+            return self._first_along(
+                around, gap.surface, gap.standoff_m, gap.body_m, own | gap.sides)
+        if inside:
+            blocker = self._first_along(around, surface, s.standoff_m, radius, own)
+        return blocker
+
+    def _first_along(self, around, surface, standoff_m, radius_m, leave_out):
         return first_along_surface(
-            around, gap.surface, gap.standoff_m, gap.body_m, s.guard_ahead_m, own | gap.sides)
+            around, surface, standoff_m, radius_m, self.settings.guard_ahead_m, leave_out)
 
     # -- steps 7 and 8: steer -------------------------------------------------------------------
 

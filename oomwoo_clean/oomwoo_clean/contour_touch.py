@@ -37,6 +37,7 @@ _SAME_WALK_M = 1.5            # contacts farther apart along the way are not of 
 _WAY_STEP_M = 0.02
 _JUMP_M = 0.5                 # odometry does not go this far between two scans
 _FAR_M = 0.6                  # what is farther away is not drawn
+_NOTHING = np.zeros((0, 2, 2))
 _HERE_M = 0.05                # as near as this to what is drawn, a surface is taken for that
 
 
@@ -87,6 +88,7 @@ class TouchTrace:
         self.contacts = []
         self.pose = None              # (x, y, yaw) in mirrored odometry
         self._pieces = np.zeros((0, 4))
+        self._seen_from = None, None, _NOTHING        # pose, pieces, and those near, of last time
         self._known = np.zeros((0, 2))
         self._way = deque(maxlen=75)            # body centres
         self._driven_m = self._bumped_at_m = 0.0
@@ -211,9 +213,14 @@ class TouchTrace:
     def _near(self):
         """Return (M, 2, 2) the pieces near the body, in the follow frame."""
         if self.pose is None or len(self._pieces) == 0:
-            return np.zeros((0, 2, 2))
-        ends = transform_points(inverse(self.pose), self._pieces.reshape(-1, 2)).reshape(-1, 2, 2)
-        return ends[(ends ** 2).sum(axis=2).min(axis=1) < _FAR_M ** 2]
+            return _NOTHING
+        pose, pieces, ends = self._seen_from
+        if pose is not self.pose or pieces is not self._pieces:
+            ends = transform_points(inverse(self.pose), self._pieces.reshape(-1, 2))
+            ends = ends.reshape(-1, 2, 2)
+            ends = ends[(ends ** 2).sum(axis=2).min(axis=1) < _FAR_M ** 2]
+            self._seen_from = self.pose, self._pieces, ends
+        return ends
 
     def near(self, within_m):
         """Tell whether something known by touch is near the body's centre."""

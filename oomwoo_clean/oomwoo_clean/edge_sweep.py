@@ -5,20 +5,22 @@ The bookkeeping of the edge manager, without ROS and without driving: poses go i
 verdicts come out. Method: oomwoo edge cleaning (2025): rings at the follower's standoff, a track
 stamped with the distance driven, the nearest dirty stretch along the floor from its beginning.
 """
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 import hashlib
 import math
 
 import numpy as np
+from oomwoo_clean.edge_map import felt_points, floor_of, map_hash, with_touched, without_islets
 from oomwoo_clean.edge_rings import extract_rings
 from oomwoo_clean.edge_targets import TargetChooser
 from oomwoo_clean.edge_ways import FloorWays
 from oomwoo_localization.floor import between, disc_cells, JUMP_M, reachable_floor
-from oomwoo_localization.grids import GridError, OCCUPIED
+from oomwoo_localization.grids import GridError
 from oomwoo_localization.robot import load_robot
 from oomwoo_localization.settings import check_settings, setting
-from scipy import ndimage
 from scipy.spatial import cKDTree
+
+__all__ = ['EdgeSettings', 'EdgeSweep', 'felt_points', 'Figures', 'map_hash', 'Observation']
 
 # Poses closer than this to the last one say more about the localizer's noise than about driving.
 DRIVEN_STEP_M = 0.01
@@ -130,7 +132,7 @@ class EdgeSweep:
         self.stamp_m = np.full(count, np.nan)
         self.driven_m = 0.0
         self.passed = np.zeros(grid.shape, dtype=bool)
-        self._floor = _floor_of(grid, self._open)
+        self._floor = floor_of(grid, self._open)
         self._disc = disc_cells(self.robot.body.radius, grid.resolution)
         self.track = []               # (x, y, following) about every TRACK_STEP_M
         self._on_track_m = 0.0
@@ -138,11 +140,11 @@ class EdgeSweep:
 
     def _find_rings(self):
         """Find rings and reachable floor on the map with what was touched."""
-        grid = _with_touched(self.grid, self.touched)
+        grid = with_touched(self.grid, self.touched)
         self.reachable = self._open
         if len(self.touched):
             # Not searched anew: a touch that is a little off must not close a passage.
-            self.reachable = _without_islets(self._open & (
+            self.reachable = without_islets(self._open & (
                 grid.obstacle_distance >= self.robot.body.radius + self.settings.floor_margin_m),
                 ISLET_M2 / grid.resolution ** 2)
         self.rings = extract_rings(
@@ -302,7 +304,8 @@ class EdgeSweep:
         """Return the spot at which the robot drives along a ring, or None."""
         if self._tree is None:
             return None
-        near = np.array(self._tree.query_ball_point(pose[:2], self.settings.tolerance_m), dtype=int)
+        near = self._tree.query_ball_point(pose[:2], self.settings.tolerance_m)
+        near = np.array(near, dtype=int)
         near = near[np.cos(self.rings.yaw[near] - pose[2]) > 0.0]
         if len(near) == 0:
             return None
@@ -402,50 +405,3 @@ class EdgeSweep:
         self._on_track_m = float(state['on_track_m'])
         last = tuple(float(v) for v in state['last'])
         self._last = last if math.isfinite(last[0]) else None
-
-
-def felt_points(grid):
-    """
-    Return (N, 2) the map points that a bump map calls solid, without the width it gives them.
-
-    Those are its cells with no open neighbour, and all of what is too thin to have any.
-    """
-    inner = ndimage.binary_erosion(grid.obstacles)
-    labels, count = ndimage.label(grid.obstacles, np.ones((3, 3)))
-    if count == 0:
-        return np.zeros((0, 2))
-    thick = ndimage.maximum(inner, labels, np.arange(1, count + 1)).astype(bool)
-    thin = grid.obstacles & ~np.append(False, thick)[labels]
-    return grid.cells_to_points(np.argwhere(inner | thin))
-
-
-def map_hash(grid):
-    """Return a short name of a map's contents: cells, resolution and origin."""
-    digest = hashlib.sha256(np.ascontiguousarray(grid.cells).tobytes())
-    frame = (grid.shape, round(grid.resolution, 6), [round(v, 6) for v in grid.origin])
-    digest.update(repr(frame).encode())
-    return digest.hexdigest()[:16]
-
-
-def _with_touched(grid, points):
-    """Return the map with the cells of points (N, 2) occupied."""
-    if len(points) == 0:
-        return grid
-    cells = grid.cells.copy()
-    rows, columns = np.rint(grid.points_to_cells(points)).astype(int).T
-    cells[rows, columns] = OCCUPIED
-    return replace(grid, cells=cells)
-
-
-def _without_islets(floor, cells):
-    """Return the floor without connected parts of fewer cells, but for the largest part."""
-    labels, count = ndimage.label(floor)
-    sizes = np.bincount(labels.ravel(), minlength=count + 1)
-    sizes[0] = 0
-    return (sizes >= min(cells, sizes.max()))[labels] & floor
-
-
-def _floor_of(grid, reachable):
-    """Return the free floor of the room that the robot is in, up to the walls."""
-    labels, _ = ndimage.label(grid.free)
-    return np.isin(labels, np.unique(labels[reachable]))

@@ -88,4 +88,4 @@ def seen_along(points, origin, heading_rad):
 
 def polar_point(distance, bearing_rad):
     """Return (2,) the point at a distance and bearing from the origin."""
-    return distance * np.array([math.cos(bearing_rad), math.sin(bearing_rad)])
+    return np.array([distance * math.cos(bearing_rad), distance * math.sin(bearing_rad)])

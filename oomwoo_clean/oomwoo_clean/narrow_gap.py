@@ -147,7 +147,7 @@ class NarrowGap:
             return None
         if not self.squeezed and width < self.least_m:
             return None
-        sides = explained(around, surface) | np.roll(explained(turned, other), shift)
+        sides = explained(around, surface) | _turned(explained(turned, other), -shift)
         if not is_gap(around, surface, other, sides):
             return None
         across = (other.bearing_rad - surface.bearing_rad) % math.tau
@@ -257,10 +257,14 @@ def cut_at(around, bearing_rad):
     run = around.run.copy()
     if math.dist(around.points[0], around.points[-1]) < _JOINED_M:
         run[run == run[-1]] = run[0]
-    return replace(
-        around, points=np.roll(around.points, -first, 0), smooth=np.roll(around.smooth, -first, 0),
-        distance=np.roll(around.distance, -first), bearing=np.roll(around.bearing, -first),
-        run=np.roll(run, -first), ranges=np.roll(around.ranges, -first)), first
+    others = {name: _turned(getattr(around, name), first)
+              for name in ('points', 'smooth', 'distance', 'bearing', 'ranges')}
+    return replace(around, run=_turned(run, first), **others), first
+
+
+def _turned(array, first):
+    """Return an array that begins at ``first`` and ends with what was before: a quick np.roll."""
+    return np.concatenate([array[first:], array[:first]])
 
 
 def as_wall(around, surface):

@@ -84,7 +84,7 @@ def test_a_ring_of_which_a_little_is_clean_is_entered_where_it_is_near():
     behind = ring[np.argmax(points[ring][:, 0])]
     sweep.swept[sweep.rings.ahead(behind, 0.3)] = True
     target = sweep.next_target((0.0, 0.0, 0.0))
-    assert math.dist(target.pose[:2], (0.37, 0.0)) < 0.05, 'on this side, not behind the clean part'
+    assert math.dist(target.pose[:2], (0.37, 0.0)) < 0.05, 'on this side, not at the clean part'
     assert target.stretch_m == pytest.approx(sweep.rings.length[ring].sum() - 0.3, abs=0.03)
     sweep.swept[sweep.rings.ahead(behind, 1.5)] = True
     start = sweep.next_target((0.0, 0.0, 0.0))
@@ -120,7 +120,7 @@ def test_a_ring_with_a_spot_given_up_is_not_driven_round():
 
 # -- narrow gaps ---------------------------------------------------------------------------------
 
-TEETH = [box(-0.6, -0.7, 0.8, 0.9), box(0.6, -0.7, 0.8, 0.9)]       # 0.4 m apart, open at both ends
+TEETH = [box(-0.6, -0.7, 0.8, 0.9), box(0.6, -0.7, 0.8, 0.9)]       # 0.4 m apart
 
 
 def beyond_a_gap():
