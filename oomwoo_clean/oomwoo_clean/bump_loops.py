@@ -36,16 +36,14 @@ class BumpLoops:
         """Begin with another contour, of which nothing is known yet."""
         self._touches, self._closed_m = [], None
 
-    def touch(self, place, direction, driven_m):
+    def touch(self, place, direction, driven_m, sure=True):
         """
         Take a touch in; return ROOM or ISLAND when what was followed shall be left, else ''.
 
-        Without a ``direction`` (None: only the pressed half is known) it tells a place alone.
+        A direction of which only the pressed half tells, not ``sure``, closes no loop.
         """
-        what, first = '', 0
-        if direction is not None:
-            what, first = self._round(place, direction, driven_m)
-        self._touches.append((place, direction, driven_m))
+        what, first = self._round(place, direction, driven_m, sure)
+        self._touches.append((place, direction, driven_m, sure))
         if what:
             self._leave(what, first)
         return what
@@ -62,19 +60,19 @@ class BumpLoops:
             return False
         return again
 
-    def _round(self, place, direction, driven_m):
+    def _round(self, place, direction, driven_m, sure):
         """Return what was gone round, or '', and from which touch on."""
         s, extent_m, closed = self.settings, 0.0, None
         least, most = (direction, 0), (direction, 0)
         for index in range(len(self._touches) - 1, -1, -1):
-            then, was, before_m = self._touches[index]
+            then, was, before_m, was_sure = self._touches[index]
             extent_m = max(extent_m, math.dist(place, then))
-            if was is None:
+            least, most = min(least, (was, index)), max(most, (was, index))
+            if not (sure and was_sure):
                 continue
             turned = direction - was
             if extent_m < s.small_m and -turned > math.radians(s.small_deg):
                 return ISLAND, index
-            least, most = min(least, (was, index)), max(most, (was, index))
             if abs(abs(turned) - math.tau) < _SAME_RAD and self._near(
                     place, then, driven_m - before_m):
                 closed = (ROOM if turned > 0.0 else ISLAND), index
@@ -99,6 +97,6 @@ class BumpLoops:
         if what == ROOM and not self._been_round_room:
             # Islands were left for the sake of the walls; now is the time for them.
             self._been_round_room, self._left = True, []
-        self._left += [(place, driven_m) for place, _, driven_m in self._touches[first:]]
+        self._left += [(place, driven_m) for place, _, driven_m, _ in self._touches[first:]]
         self._returns = 0
         self.begin()

@@ -262,7 +262,7 @@ class WallBumpOut:
         s, surface = self.settings, self.surface
         place, driven_m = self._path.position, self._path.driven_m
         why = 'known' if self._loops.known(place, driven_m) else self._loops.touch(
-            place, surface.direction if surface.known else None, driven_m)
+            place, surface.direction, driven_m, surface.known)
         if why:
             self._event, self._leaving = f'left {why}', True
             least = math.radians(s.leave_least_deg)
