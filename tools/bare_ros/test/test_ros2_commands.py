@@ -1,5 +1,6 @@
 """The ros2 commands: those of the run side work at all, and ours do what they say."""
 
+import importlib.util
 import os
 from pathlib import Path
 import shutil
@@ -11,6 +12,10 @@ import time
 import pytest
 
 pytestmark = pytest.mark.skipif(not shutil.which('ros2'), reason='env.sh is not sourced')
+
+# How an apt ros2 words its errors, and ends, is not ours to say.
+ours = pytest.mark.skipif(
+    importlib.util.find_spec('oomwoo_ros2_verbs') is None, reason='this ros2 has verbs of its own')
 
 HERE = Path(__file__).resolve().parent
 LAUNCH_FILE = """
@@ -105,12 +110,14 @@ def test_goal_with_feedback(node):
     assert output.endswith('Goal finished with status: SUCCEEDED\n')
 
 
+@ours
 def test_goal_that_is_refused(node):
     status, output, _ = ros2('action', 'send_goal', '/wait', 'nav2_msgs/action/Wait',
                              '{time: {sec: 100}}')
     assert (status, 'Goal was rejected.' in output) == (1, True)
 
 
+@ours
 def test_interrupt_cancels_the_goal(node):
     process = subprocess.Popen(
         ['ros2', 'action', 'send_goal', '/wait', 'nav2_msgs/action/Wait', '{time: {sec: 90}}'],
@@ -124,6 +131,7 @@ def test_interrupt_cancels_the_goal(node):
     assert process.returncode == 130
 
 
+@ours
 @pytest.mark.parametrize(('arguments', 'said'), [
     (['info', '/nothing'], "no action '/nothing'"),
     (['send_goal', '/wait', 'nav2_msgs/action/Wat', '{}'], "no action type 'nav2_msgs"),
@@ -144,6 +152,7 @@ def test_launch_from_a_package(package):
     assert 'got a b' in output
 
 
+@ours
 def test_launch_shows_arguments(tmp_path):
     path = tmp_path / 'say.launch.py'
     path.write_text(LAUNCH_FILE)
@@ -155,7 +164,8 @@ def test_launch_shows_arguments(tmp_path):
     assert ros2('launch', '--print', path)[1].count('DeclareLaunchArgument') == 2
 
 
-@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize('number', [
+    signal.SIGINT, pytest.param(signal.SIGTERM, marks=ours)])       # launch's own leaves orphans
 def test_launch_ends_its_processes_on_a_signal(tmp_path, number):
     path = tmp_path / 'say.launch.py'
     path.write_text(LAUNCH_FILE)
@@ -173,6 +183,7 @@ def test_launch_ends_its_processes_on_a_signal(tmp_path, number):
         os.kill(started, 0)
 
 
+@ours
 def test_launch_that_waits_for_nothing_ends(tmp_path):
     path = tmp_path / 'waits.launch.py'
     path.write_text("""
