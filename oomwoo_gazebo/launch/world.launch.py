@@ -145,10 +145,10 @@ def gazebo(value, headless):
     """Return what Gazebo takes: server, robot, bridges, and what the base has beside them."""
     # Beside the log of this launch: what Gazebo was started with belongs to it.
     folder = Path(tempfile.mkdtemp(prefix='gazebo_', dir=launch_config.log_dir))
-    world = GazeboWorld(
-        value['world'], folder, number('real_time_factor', value['real_time_factor']))
+    speed, actions = gazebo_speed(value)
+    world = GazeboWorld(value['world'], folder, speed)
     robot = load_robot().name
-    actions = [LogInfo(msg=f'world {world.file}: {trouble}') for trouble in world.trouble]
+    actions += [LogInfo(msg=f'world {world.file}: {trouble}') for trouble in world.trouble]
     return [
         *actions, *software_rendering(headless), gazebo_server(value, world, headless),
         include('oomwoo_bringup', 'robot_description.launch.py', {
@@ -156,6 +156,16 @@ def gazebo(value, headless):
             'namespace': value['namespace']}),
         *spawn(value, world, robot), *bridges(value, world, robot, folder),
         *beside_gazebo(value, world)]
+
+
+def gazebo_speed(value):
+    """Return (real time factor, what there is to say): Gazebo's clock waits for nobody."""
+    speed = number('real_time_factor', value['real_time_factor'])
+    if speed == 1.0 or number('command_wait_s', value['command_wait_s']) <= 0.0:
+        return speed, []
+    return 1.0, [LogInfo(msg=(
+        f'real_time_factor:={speed:g} with command_wait_s: Gazebo does not wait for whoever '
+        'drives, so it runs in real time'))]
 
 
 def software_rendering(headless):

@@ -153,14 +153,14 @@ def test_software_rendering_where_there_is_no_card(kitchen):
 
 
 def test_defaults_a_window_where_there_is_a_display_and_a_layout_of_ones_own(tmp_path):
-    """No dock, no beacon; the robot starts where the layout says; the world is made."""
+    """No dock, no beacon; it starts where the layout says, at a speed that needs no waiting."""
     layout = tmp_path / 'own room.yaml'
     layout.write_text(
         'name: own\nstart: [0.5, -1, 90]\nfloor: [[-2, -2], [2, -2], [2, 2], [-2, 2]]\n'
         'cylinders:\n- {name: leg, center: [0, 0], radius: 0.1}\n', encoding='utf-8')
     records, output, _ = stubs(tmp_path).launch(
-        'oomwoo_gazebo', 'world.launch.py', f'world:={layout}', 'reflex:=false', count=9,
-        DISPLAY=':7')
+        'oomwoo_gazebo', 'world.launch.py', f'world:={layout}', 'reflex:=false',
+        'real_time_factor:=5.0', 'command_wait_s:=0.1', count=9, DISPLAY=':7')
     found = started(records)
     assert set(found) == {
         'gz', 'create', 'robot_state_publisher', 'gazebo_bridge', 'gazebo_services',
@@ -168,8 +168,10 @@ def test_defaults_a_window_where_there_is_a_display_and_a_layout_of_ones_own(tmp
     assert 'sim: gazebo (auto)' in output
     argv = found['gz']['argv']
     assert '-s' not in argv and '--headless-rendering' not in argv
-    assert ElementTree.parse(next(w for w in argv if w.endswith('own.world'))).find(
-        "world/model[@name='leg']") is not None
+    world = ElementTree.parse(next(w for w in argv if w.endswith('own.world'))).find('world')
+    assert world.find("model[@name='leg']") is not None
+    assert float(world.findtext('physics/real_time_factor')) == 1.0
+    assert 'so it runs in real time' in output
     put = flags(found['create'])
     assert [float(put[k]) for k in ('-x', '-y')] == [0.5, -1.0]
     assert float(put['-Y']) == pytest.approx(1.5708, abs=1e-4)
