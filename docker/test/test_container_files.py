@@ -211,6 +211,8 @@ def test_services_run_what_exists_with_arguments_that_it_has(service):
         assert re.search(rf"\(\s*'{name}',", source), f'{path.name} has no {name}'
         assert value
     assert found['image'] == 'oomwoo:jazzy'
+    # What becomes unhealthy once is not waited for any more.
+    assert int(found['healthcheck']['start_period'].removesuffix('s')) >= 120
     test = found['healthcheck']['test']
     assert test[0] == 'CMD' and (ROOT / test[1].removeprefix(INSIDE)).is_file()
     health = (DOCKER / 'healthcheck.sh').read_text(encoding='utf-8')
