@@ -6,7 +6,7 @@ import numpy as np
 from oomwoo_localization.dock import docked_pose
 from oomwoo_localization.robot import default_robot_file, load_robot
 from oomwoo_sim_support.battery import BatterySettings, contacts_meet
-from oomwoo_sim_support.layout import load_layout
+from oomwoo_sim_support.layout import layout_folder, load_layout
 import pytest
 from sdf_conversion import Converted, library
 import xacro
@@ -49,6 +49,16 @@ def test_it_stands_on_three_points(model):
     x, y, z, roll, pitch, yaw = rig.pose
     assert (x, y, yaw) == pytest.approx((-1.0, -1.0, 0.3), abs=1e-4) and abs(z) < 2e-4
     assert math.degrees(max(abs(roll), abs(pitch))) < 0.01
+
+
+@pytest.mark.parametrize('name', sorted(file.stem for file in layout_folder().glob('*.yaml')))
+def test_in_every_world_it_starts_free_and_on_three_points(model, name):
+    """Where the layout puts it, nothing but the floor touches it."""
+    start = load_layout(name).start
+    rig = in_room(model, start, name)
+    robots = {pair for pair in rig.touching() if pair[0].startswith(('base_', 'wheel_'))}
+    assert len(robots) == 3 and {other for _, other in robots} == {FLOOR}
+    assert rig.pose[[0, 1, 5]] == pytest.approx(start, abs=1e-3)
 
 
 def test_wheel_odometry_is_where_it_is(model):
