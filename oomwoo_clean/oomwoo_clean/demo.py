@@ -38,6 +38,8 @@ def parse_arguments(argv=None):
         help='folder for picture, recording, report and log')
     parser.add_argument(
         '--timeout', type=float, default=900.0, metavar='S', help='give up after this wall time')
+    parser.add_argument('--sim', default='auto', help='auto, embedded or gazebo')
+    parser.add_argument('--nav', default='auto', help='auto, embedded or nav2')
     parser.add_argument('--localizer', default='auto', help='auto, scan or truth')
     return parser.parse_args(argv)
 
@@ -47,7 +49,8 @@ def launch_command(options):
     return [
         'ros2', 'launch', 'oomwoo_clean', 'demo.launch.py', f'world:={options.world}',
         f'real_time_factor:={options.real_time_factor}', f'seed:={options.seed}',
-        f'output_dir:={options.out.resolve()}', f'localizer:={options.localizer}']
+        f'output_dir:={options.out.resolve()}', f'sim:={options.sim}', f'nav:={options.nav}',
+        f'localizer:={options.localizer}']
 
 
 def open_log(path):
