@@ -11,13 +11,13 @@ import math
 import numpy as np
 from oomwoo_clean.contour_follower import ContourFollower
 from oomwoo_clean.contour_settings import FollowerSettings, HALT
+from oomwoo_clean.escape_ways import find_out, TALL_M
 from oomwoo_clean.reflex_settings import STAND
-from oomwoo_localization.frames import wrap_angle
 from oomwoo_localization.scans import scan_points
 
 SCAN_COUNTS_S = 0.5           # an older one is not driven by
+SCANNER_COUNTS_S = 3.0
 _BACK_ROOM_M = 0.03           # behind the body, to drive backwards at all
-_TALL_M = 0.02                # returns lower than this are the floor, seen by a tilted scanner
 _PEEL_BACK_S = 0.9
 _ALONG_PER_S = 0.25           # rad/s, back towards the surface after it was left
 _TURN_MOST_RAD = math.radians(150.0)
@@ -27,11 +27,6 @@ _SPIRAL_SPEEDS, _SPIRAL_TURNS = (0.02, 0.12), (1.5, 0.9)
 _AWAY_S, _ROCK_SPEED, _ROCK_S, _ROCK_BACK_S, _ROCKS = 1.8, 0.28, 0.4, 1.0, 3
 _GUARD_M, _STOP_M = 0.012, 0.008
 _STANDS_S = 3.0               # a follower that stands this long finds nothing
-_GAP_MARGIN_M, _GAP_ROOM_M = 0.006, 0.03       # beyond the body: needed, and liked
-_GAP_FAR_M, _GAP_LEAST_M, _GAP_STEP_M = 1.0, 0.06, 0.4
-_GAP_SPEED, _GAP_TURN, _GAP_AIM_RAD, _GAP_BACK_S = 0.12, 1.2, math.radians(3.0), 0.4
-_GAP_OUTWARD = 0.4            # metres of free way that leading outwards is worth
-_GAP_BLOCKED_S, _GAP_BLOCKED_RAD = 15.0, math.radians(12.0)
 _TOUCH_BACK_M, _TOUCH_SPEED, _TOUCH_TURN = 0.05, 0.08, 1.0
 _TOUCH_AWAY_RAD, _TOUCH_CURVE = math.radians(40.0), 0.45
 _TOUCH_WRAP_RAD, _TOUCH_STRAIGHT_S = math.radians(225.0), 8.0
@@ -55,12 +50,16 @@ class Senses:
         """Tell whether there is a scan to drive by."""
         return self.scan is not None and 0.0 <= self.now_s - self.scan_s <= SCAN_COUNTS_S
 
+    def saw_lately(self):
+        """Tell whether there are scans at all: while it only watches, few are read."""
+        return self.scan is not None and 0.0 <= self.now_s - self.scan_s <= SCANNER_COUNTS_S
+
     def points(self):
         """Return the returns (N, 2) around the robot; empty without a fresh scan."""
         if not self.sees():
             return np.zeros((0, 2))
         points, _ = scan_points(self.scan, self.mount)
-        return points[points[:, 2] > _TALL_M, :2]
+        return points[points[:, 2] > TALL_M, :2]
 
 
 def hold(senses, seconds, linear, angular, until=None):
@@ -150,86 +149,50 @@ def _back(senses, radius_m, seconds, speed, angular=0.0):
                 lambda: room_behind(senses, radius_m) < _BACK_ROOM_M)
 
 
-def follow_out(senses, settings, robot, middle, is_out):
+def follow_out(senses, settings, robot, confinement, is_out):
     """
-    Follow the edge until ``is_out()``, first on the side of the last bump, then on the other.
+    Go out of a :class:`~oomwoo_clean.reflex_confined.Confinement` until ``is_out()``.
 
-    With the contour follower where there is a scan, by touch where not. Between the two sides it
-    goes for the gaps that the scan shows: who follows the edge of a chair's leg goes round and
-    round. ``middle`` is where it is confined, (x, y) in odom. Returns whether it got out.
+    By the widest way that the scan shows; then along the edge, first on the side of the last
+    bump: with the contour follower, against what that does not see by touch. Without a scan by
+    touch only. Returns '' once it is out, else why it did not get out.
     """
-    first = senses.last_side
-    second = 'left' if first == 'right' else 'right'
-    for side in (first, None, second):
-        began_s = senses.now_s
-        if side is None:
-            seen, felt = _through_gaps(senses, robot.body.radius, middle), None
-        else:
-            follower = ContourFollower(FollowerSettings(
-                side=side, standoff_m=settings.follow_standoff_m, guard_margin_m=_GUARD_M,
-                stop_margin_m=_STOP_M), robot)
-            seen, felt = _follow(senses, follower), _feel_along(senses, side)
-        while senses.now_s - began_s < settings.follow_s:
-            if is_out():
-                return True
-            now = seen if senses.sees() else felt
-            if now is None:
+    why_not = 'there is no scan'
+    if (yield from hold(senses, SCAN_COUNTS_S, *STAND, until=senses.sees)):
+        ended, why_not = yield from _for_at_most(
+            senses, settings.ways_s, find_out(senses, robot, confinement, is_out), is_out)
+        why_not = why_not if ended else f'no way out was found in {settings.ways_s:g} s'
+    for side in (senses.last_side, 'left' if senses.last_side == 'right' else 'right'):
+        if is_out():
+            return ''
+        yield from _for_at_most(
+            senses, settings.follow_s, _along_edge(senses, settings, robot, side), is_out)
+    return '' if is_out() else why_not
+
+
+def _for_at_most(senses, seconds, move, is_out):
+    """Do a manoeuvre until it ends, it is out or the time is over; return (ended, its value)."""
+    began_s = senses.now_s
+    while senses.now_s - began_s < seconds and not is_out():
+        try:
+            yield next(move)
+        except StopIteration as ended:
+            return True, ended.value
+    return is_out(), ''
+
+
+def _along_edge(senses, settings, robot, side):
+    """Follow the edge as long as that can be seen, else feel along it."""
+    if senses.sees():
+        follower = ContourFollower(FollowerSettings(
+            side=side, standoff_m=settings.follow_standoff_m, guard_margin_m=_GUARD_M,
+            stop_margin_m=_STOP_M), robot)
+        for command in _follow(senses, follower):
+            if not senses.sees():
                 break
-            try:
-                yield next(now)
-            except StopIteration:
-                if now is felt or felt is None:
-                    break
-                seen = felt                     # what it bumps into is not what it sees
-    return is_out()
-
-
-def _through_gaps(senses, radius_m, middle):
-    """Turn to where the body can go furthest by the scan, go there, look again."""
-    blocked = []                                # (direction in odom, until when)
-    while True:
-        blocked = [(at, until_s) for at, until_s in blocked if until_s > senses.now_s]
-        outward = senses.pose[:2] - middle
-        away = math.atan2(outward[1], outward[0]) if np.hypot(*outward) > 0.05 else None
-        heading, travel = _best_way(
-            senses.points(), radius_m, senses.pose[2], away, [at for at, _ in blocked])
-        if heading is None:
-            yield from hold(senses, 0.2, 0.0, _GAP_TURN)
-            continue
-        target = wrap_angle(senses.pose[2] + heading)
-        while abs(error := wrap_angle(target - senses.pose[2])) > _GAP_AIM_RAD:
-            yield 0.0, math.copysign(min(_GAP_TURN, 3.0 * abs(error) + 0.1), error)
-        hit = yield from hold(
-            senses, min(travel, _GAP_STEP_M) / _GAP_SPEED, _GAP_SPEED, 0.0,
-            lambda: bool(senses.pressed))
-        if hit:
-            blocked.append((senses.pose[2], senses.now_s + _GAP_BLOCKED_S))
-            yield from hold(senses, _GAP_BACK_S, -_GAP_SPEED, 0.0)
-
-
-def _best_way(points, radius_m, yaw, away, blocked):
-    """Return (direction in base, metres) of the best straight way; (None, 0) without any."""
-    headings = np.radians(np.arange(-180.0, 180.0, 4.0))
-    score = np.zeros(len(headings))
-    travel = None
-    for margin_m in (_GAP_MARGIN_M, _GAP_ROOM_M):
-        wide = radius_m + margin_m
-        along = np.cos(headings)[:, None] * points[:, 0] + np.sin(headings)[:, None] * points[:, 1]
-        across = (np.sin(headings)[:, None] * points[:, 0]
-                  - np.cos(headings)[:, None] * points[:, 1])
-        met = (np.abs(across) < wide) & (along > 0.0)
-        free = np.where(
-            met, along - np.sqrt(np.maximum(wide ** 2 - across ** 2, 0.0)), _GAP_FAR_M)
-        free = np.clip(free.min(axis=1, initial=_GAP_FAR_M), 0.0, _GAP_FAR_M)
-        travel = free if travel is None else travel
-        score += free
-    if away is not None:
-        score += _GAP_OUTWARD * np.cos(headings + yaw - away)
-    for at in blocked:
-        score[np.abs(wrap_angle(headings + yaw - at)) < _GAP_BLOCKED_RAD] = -1.0
-    score[travel < _GAP_LEAST_M] = -1.0
-    best = int(np.argmax(score))
-    return (None, 0.0) if score[best] <= 0.0 else (float(headings[best]), float(travel[best]))
+            yield command
+    # What it bumps into is not what it sees.
+    yield from _feel_along(senses, side)
 
 
 def _follow(senses, follower):

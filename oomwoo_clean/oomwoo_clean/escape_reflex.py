@@ -2,19 +2,19 @@
 Three reflexes that get a robot out of what planning leads it into, keyed on touch and on progress.
 
 (a) A bumper held: turn away from the pressed side, back and peel. (b) Many bumps in a small
-radius: confined, follow the edge out. (c) Commanded travel that no scan shows: high-centred or
-slipping, wiggle, then spiral; and if that does not help, say STUCK and stand.
+radius: confined, out by the widest way or along the edge. (c) Commanded travel that no scan shows:
+high-centred or slipping, wiggle, then spiral; and if that does not help, say STUCK and stand.
 
 Show it what happens with :meth:`EscapeReflex.bumper`, :meth:`commanded`, :meth:`scanned` and
 :meth:`odometry`, and call :meth:`step` ten or more times a second.
 """
-from collections import deque
 import math
 
-import numpy as np
 from oomwoo_clean import escape_moves as moves
-from oomwoo_clean.bumper_watch import BumperWatch, SIDES
-from oomwoo_clean.escape_moves import Senses
+from oomwoo_clean.bumper_watch import SIDES
+from oomwoo_clean.reflex_confined import Confinements, Places
+from oomwoo_clean.reflex_freed import FreedWatch
+from oomwoo_clean.reflex_inputs import ReflexInputs, STEP_MOST_S
 from oomwoo_clean.reflex_settings import (
     BUMPER_STUCK,
     CONFINED,
@@ -33,24 +33,18 @@ from oomwoo_clean.reflex_settings import (
     WEDGED,
     WIGGLE,
 )
-from oomwoo_clean.scan_motion import changed_share, STOOD, usable
-from oomwoo_clean.travel_watch import TravelWatch
-from oomwoo_localization.frames import compose, inverse
+from oomwoo_clean.scan_motion import changed_share, STOOD
+from oomwoo_localization.frames import compose
 from oomwoo_localization.robot import load_robot
 from oomwoo_localization.settings import check_settings
 
-_STEP_MOST_S = 0.2            # a longer pause between two steps is not planned for
 _DROVE_S = 1.0                # a press this long after the last command is not the robot's doing
 _ECHO_S = 0.6                 # own commands reach the base within this, or somebody else drives
 _SAME_PLACE_M, _SAME_PLACE_S = 0.4, 30.0
-_FREED_S = 0.5                # a bumper that has let go for this long has let go
-_FREED_SHARE = 0.5            # of the beams: the robot is not where it was stuck
-_MOVED_SHARE = 0.2            # the same, of a peel that leads there and back
-_LOOK_AGAIN_S = 1.0
-_ODOMETRY_COUNTS_S = 0.5      # from an older one it is not known where a bump was
+_MOVED_SHARE = 0.2            # of the beams changed: a peel, there and back, has moved the robot
 
 
-class EscapeReflex:
+class EscapeReflex(ReflexInputs):
     """One robot's reflexes; starts watching."""
 
     def __init__(self, settings=None, robot=None):
@@ -67,19 +61,11 @@ class EscapeReflex:
         self._travel.window_m = settings.window_m
         self._travel.window_rad = math.radians(settings.window_deg)
 
-    # -- what happens -----------------------------------------------------------------------
-
     def reset(self):
         """Forget everything, as when it was made; a robot that was stuck is free."""
-        s = self.settings
-        self._senses = Senses()
-        self._bumpers = BumperWatch(s.release_s)
-        self._travel = TravelWatch(s.window_m, math.radians(s.window_deg))
-        self._drove_s = self._echo_s = None   # last command of others, last one of ours
-        # Where odometry was last, when, and the dead reckoning at that moment.
-        self._odom, self._odom_s, self._reckoned = np.zeros(3), -math.inf, np.zeros(3)
-        self._peels = deque(maxlen=16)        # (when, x, y)
-        self._stepped_s = None
+        self._forget_inputs(self.settings)
+        self._peels, self._hangs = Places(), Confinements()
+        self._confinements, self._confinement = Confinements(), None
         self._said = (WATCH, '', '')
         self._forget_trouble()
         self._watch()
@@ -93,61 +79,13 @@ class EscapeReflex:
         if stuck is not None:
             self._stay(*stuck[1:])
 
-    def bumper(self, side, pressed, now_s):
-        """Take what a switch ('left' or 'right') says."""
-        # Between two steps it may have been pressed any time since the one before.
-        before_s = self._stepped_s
-        self._senses.now_s = now_s
-        looked = before_s is not None and 0.0 <= now_s - before_s <= _STEP_MOST_S
-        if self._bumpers.press(side, pressed, now_s, before_s if looked else now_s):
-            self._senses.felt.add(side)
-            self._senses.last_side = side
-            if self._knows_place(now_s):
-                self._bumpers.bump(self._place(), now_s)
-            self._restart_travel()
-
-    def commanded(self, linear, angular, now_s):
-        """Take a command that went to the base, whoever's it is; only finite ones count."""
-        if not (math.isfinite(linear) and math.isfinite(angular)):
-            return
-        self._travel.command(linear, angular, now_s)
-        if (linear, angular) in self._senses.own and self.state != WATCH:
-            self._echo_s = now_s
-        elif (linear, angular) != STAND:
-            self._drove_s = now_s
-
-    def scanned(self, scan, base_from_scan, now_s):
-        """
-        Take a :class:`~oomwoo_localization.scans.Scan` and its 4 x 4 mount.
-
-        Returns False for one with too few beams, which counts as none.
-        """
-        if not usable(scan):
-            return False
-        senses = self._senses
-        senses.scan, senses.mount, senses.scan_s = scan, base_from_scan, now_s
-        yaw = math.atan2(base_from_scan[1, 0], base_from_scan[0, 0])
-        self._travel.scan(scan, now_s, yaw)
-        return True
-
-    def odometry(self, pose, now_s):
-        """
-        Take the plane pose (3,) of wheel odometry, which came at ``now_s``.
-
-        Returns False for one that is not finite, which counts as none.
-        """
-        pose = np.asarray(pose, dtype=float)
-        if not np.isfinite(pose).all():
-            return False
-        self._odom, self._odom_s, self._reckoned = pose, now_s, self._travel.pose
-        return True
-
     def free(self):
         """Let behaviours drive again: somebody says that the robot is free."""
         was = self.state == STUCK
         self._forget_trouble()
         self._restart_travel()
         self._bumpers.forget_bumps()
+        self._confinements, self._hangs = Confinements(), Confinements()
         self._watch()
         self._armed_s = self._senses.now_s
         self._drove_s = None
@@ -168,23 +106,23 @@ class EscapeReflex:
         """Return the :class:`ReflexOutput` of now."""
         senses = self._senses
         period_s = 0.0 if self._stepped_s is None else min(
-            max(now_s - self._stepped_s, 0.0), _STEP_MOST_S)
+            max(now_s - self._stepped_s, 0.0), STEP_MOST_S)
         self._stepped_s = senses.now_s = now_s
-        senses.pose = self._place_pose()
+        senses.pose = self._where.pose(now_s)
         self._pocket, self._cancel = None, False
         held = self._bumpers.held(now_s)
         senses.pressed = set() if held is None else (
             set(SIDES) if held.side == 'both' else {held.side})
 
         self._decide(held, now_s, period_s)
-        command = STAND
-        if self._move is not None:
+        command = None
+        while command is None and self._move is not None:
             try:
                 command = next(self._move)
             except StopIteration as ended:
                 self._move = None
                 self._end(ended.value)
-                command = STAND if self._move is None else next(self._move)
+        command = STAND if command is None else command
         senses.felt = set()
         active = self.state != WATCH
         command = tuple(float(speed) for speed in command) if active else STAND
@@ -199,7 +137,11 @@ class EscapeReflex:
         """Begin, go on with, or leave a reflex."""
         s = self.settings
         if self.state == STUCK:
-            self._look_whether_free(held, now_s)
+            free = self._freed.step(
+                held, self._senses.scan if self._senses.sees() else None, now_s)
+            if free:
+                self.free()
+                self._evidence = free
             return
         if self._overridden(now_s):
             self._watch(OVERRIDDEN, 'somebody of higher rank drives, or a lock is closed')
@@ -232,10 +174,7 @@ class EscapeReflex:
     # -- (a) a bumper held -------------------------------------------------------------------
 
     def _begin_peel(self, held, now_s):
-        x, y = self._place()
-        times = sum(now_s - when <= _SAME_PLACE_S and math.hypot(x - px, y - py) <= _SAME_PLACE_M
-                    for when, px, py in self._peels)
-        self._peels.append((now_s, x, y))
+        times = self._peels.note(self._place(), now_s, _SAME_PLACE_M, _SAME_PLACE_S)
         which = 'both halves' if held.side == 'both' else f'the {held.side} half'
         self._begin(
             PEEL, HELD_BUMPER,
@@ -279,21 +218,39 @@ class EscapeReflex:
         if self.touch_cleaning:
             self._bumpers.forget_bumps()
             return
-        middle = self._bumpers.crowd(s.bumps, s.bumps_radius_m, s.bumps_s, now_s)
+        bumps = self._confinements.bumps(s.bumps, self._place(), now_s)
+        middle = self._bumpers.crowd(bumps, s.bumps_radius_m, s.bumps_s, now_s)
         if middle is None:
             return
         self._bumpers.forget_bumps()
-
-        def is_out():
-            return math.hypot(*(self._place() - middle)) >= s.out_m
-
-        how = 'with the contour follower' if self._senses.sees() else 'by touch, there is no scan'
-        self._begin(
-            FOLLOW_OUT, CONFINED,
-            f'confined: {s.bumps} bumps within {s.bumps_radius_m} m and {s.bumps_s:g} s; '
-            f'follows the edge out {how}',
-            moves.follow_out(self._senses, s, self.robot, middle, is_out), now_s)
+        self._confinement = here = self._confinements.begin(
+            middle, now_s, s.out_m, s.out_most_m, self._headings)
         self._record(middle, CONFINED, s.bumps_radius_m)
+        evidence = (f'confined: {bumps} bumps within {s.bumps_radius_m} m and {s.bumps_s:g} s, '
+                    f'time {here.count} here')
+        if here.count > s.rounds:
+            self._stay(CONFINED, f'{evidence}; it comes back whichever way it gets out')
+            return
+        how = 'by the widest way' if self._senses.saw_lately() else 'by touch, there is no scan'
+        self._begin(
+            FOLLOW_OUT, CONFINED, f'{evidence}; goes {here.out_m:.2f} m out {how}',
+            moves.follow_out(
+                self._senses, s, self.robot, here,
+                lambda: here.away_m(self._place()) >= here.out_m), now_s)
+
+    def _followed(self, why_not):
+        """Hand back, or say that there is no way out."""
+        if why_not and self._reason == NO_PROGRESS:
+            self._watch()
+            return
+        if why_not:
+            self._stay(CONFINED, f'confined: {why_not}, and along the edge it did not get out')
+            return
+        x, y = self._place() - self._confinement.middle
+        self._confinement.left = math.atan2(y, x)
+        self._forget_trouble()
+        self._bumpers.forget_bumps()
+        self._watch()
 
     # -- (c) no progress ---------------------------------------------------------------------
 
@@ -309,11 +266,18 @@ class EscapeReflex:
         evidence = (
             f'no progress: {travel.stood_m:.2f} m commanded, no bump, and {found.same:.0%} of '
             f'{found.telling} beams that would have changed did not: high-centred or slipping')
-        first = self._trouble_s is None
+        first, self._hung_again = self._trouble_s is None, self._trouble_s is not None
         if first:
             self._trouble_s = now_s
         self._record(self._place(), NO_PROGRESS)
-        if now_s - self._trouble_s > self.settings.stuck_within_s:
+        if first:
+            self._confinement = self._hangs.begin(
+                self._place(), now_s, self.settings.out_m, self.settings.out_most_m)
+            # It hangs on what is ahead.
+            self._confinement.tried.append(self._where.pose(now_s)[2])
+        if first and self._confinement.count > self.settings.rounds:
+            self._stay(NO_PROGRESS, f'{evidence}, time {self._confinement.count} here')
+        elif now_s - self._trouble_s > self.settings.stuck_within_s:
             self._stay(NO_PROGRESS, f'{evidence}; wiggle and spiral did not help')
         elif first:
             self._begin(
@@ -344,12 +308,26 @@ class EscapeReflex:
                 self._watch()
         elif found is not None and found.verdict != STOOD:
             self._restart_travel()
-            self._watch()
+            self._go_out_again(now_s)
         elif self._spirals < 2:
             self._spiral('the scan still does not change', now_s)
         else:
             self._stay(NO_PROGRESS, (
                 'stuck: high-centred or slipping; neither wiggle nor spiral changed the scan'))
+
+    def _go_out_again(self, now_s):
+        """Hand back; but away from the place first, where the robot came back to it before."""
+        here = self._confinement
+        if here.count == 1 and not self._hung_again or not self._senses.sees() or (
+                here.away_m(self._place()) >= here.out_m):
+            self._watch()
+            return
+        self._begin(
+            FOLLOW_OUT, NO_PROGRESS,
+            f'free, as before, and back here then: goes {here.out_m:.2f} m away',
+            moves.follow_out(
+                self._senses, self.settings, self.robot, here,
+                lambda: here.away_m(self._place()) >= here.out_m), now_s)
 
     # -- between reflexes ----------------------------------------------------------------------
 
@@ -357,11 +335,8 @@ class EscapeReflex:
         """Take the end of a manoeuvre and what it returned."""
         if self.state == PEEL:
             self._peeled(value)
-        elif self.state == FOLLOW_OUT and value:
-            self._bumpers.forget_bumps()
-            self._watch()
         elif self.state == FOLLOW_OUT:
-            self._stay(CONFINED, 'confined: followed the edge on both sides and did not get out')
+            self._followed(value)
         else:
             self._after_wiggle_or_spiral(self._senses.now_s)
 
@@ -379,35 +354,7 @@ class EscapeReflex:
     def _stay(self, reason, evidence):
         self.state, self._reason, self._evidence = STUCK, reason, evidence
         self._move, self._cancel = None, True
-        self._released_s = self._looked_s = None
-        self._changes = 0
-        self._stuck_scan = self._senses.scan if self._senses.sees() else None
-
-    def _look_whether_free(self, held, now_s):
-        """Watch on when the bumper lets go, or the scan shows that the robot is elsewhere."""
-        if self._reason in (BUMPER_STUCK, WEDGED):
-            if held is not None:
-                self._released_s = None
-            elif self._released_s is None:
-                self._released_s = now_s
-            elif now_s - self._released_s >= _FREED_S:
-                self.free()
-                self._evidence = 'the bumper has let go'
-                return
-            if self._reason == BUMPER_STUCK:
-                return
-        if self._looked_s is not None and now_s - self._looked_s < _LOOK_AGAIN_S:
-            return
-        self._looked_s = now_s
-        if not self._senses.sees():
-            return
-        if self._stuck_scan is None:
-            self._stuck_scan = self._senses.scan
-        elsewhere = changed_share(self._stuck_scan, self._senses.scan) > _FREED_SHARE
-        self._changes = self._changes + 1 if elsewhere else 0
-        if self._changes >= 2:
-            self.free()
-            self._evidence = 'the scan shows that the robot has been moved'
+        self._freed = FreedWatch(reason, self._senses.scan if self._senses.sees() else None)
 
     def _forget_trouble(self):
         self._trouble_s, self._spirals = None, 0
@@ -416,22 +363,3 @@ class EscapeReflex:
     def _record(self, place, reason, radius_m=None):
         self._pocket = Pocket(
             (float(place[0]), float(place[1])), radius_m or self.settings.pocket_radius_m, reason)
-
-    def _knows_place(self, now_s):
-        """Tell whether odometry is young enough to say where a bump was."""
-        return 0.0 <= now_s - self._odom_s <= _ODOMETRY_COUNTS_S
-
-    def _place_pose(self):
-        """Return the pose by odometry; from where that ceased, by the commands."""
-        if self._knows_place(self._senses.now_s):
-            return self._odom
-        return compose(self._odom, compose(inverse(self._reckoned), self._travel.pose))
-
-    def _restart_travel(self):
-        """Count commanded travel anew; where the robot is stays known."""
-        self._odom = self._place_pose()
-        self._reckoned = np.zeros(3)
-        self._travel.restart()
-
-    def _place(self):
-        return self._place_pose()[:2]

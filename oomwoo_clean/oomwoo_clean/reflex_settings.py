@@ -33,10 +33,14 @@ class ReflexSettings:
     bumps_radius_m: float = setting(0.35, 'that radius', 'm', 0.05, 2.0)
     bumps_s: float = setting(30.0, 'that time', 's', 1.0, 300.0)
     out_m: float = setting(
-        0.55, 'out of it: this far from the middle of the bumps', 'm', 0.2, 5.0)
+        0.55, 'out of it: this far from the middle of the bumps; twice that each time again', 'm',
+        0.2, 5.0)
+    out_most_m: float = setting(1.6, 'but no more than this', 'm', 0.2, 5.0)
+    rounds: int = setting(
+        6, 'confined more often than this at one place: STUCK', '', 1, 100)
+    ways_s: float = setting(90.0, 'looks for ways out for this long', 's', 5.0, 600.0)
     follow_s: float = setting(
-        13.0, 'edge followed on one side for this long; then gaps, then the other side', 's',
-        2.0, 120.0)
+        13.0, 'and then follows the edge on each side for this long', 's', 2.0, 120.0)
     follow_standoff_m: float = setting(
         0.195, 'body centre to the edge while following out', 'm', 0.18, 0.6)
     window_m: float = setting(

@@ -93,7 +93,7 @@ def run_trap(trap, limit_s=180.0, settings=None, seed=0, reflex=True, sim_settin
         for side, pressed in zip(('left', 'right'), sim.bumpers()):
             escape.bumper(side, pressed, now_s)
         escape.odometry(sim.odometry().pose, now_s)
-        if tick % SCAN_EVERY == 0:
+        if tick % SCAN_EVERY == 0 and escape.wants_scan(now_s):      # as its node does
             escape.scanned(sim.scan(), sim.base_from_scan, now_s)
         if reflex:
             out = escape.step(now_s)
