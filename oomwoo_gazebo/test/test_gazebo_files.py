@@ -177,6 +177,23 @@ def test_sensors_and_odometry_keep_step_with_the_physics():
             assert 1.0 / rate / step_s == pytest.approx(round(1.0 / rate / step_s))
 
 
+@pytest.mark.parametrize('source', ['robot_wheels', 'ground_truth'])
+def test_systems_and_their_parameters_are_those_of_gazebo(source):
+    """Robot and worlds; an unknown library stays out, an unknown parameter is ignored."""
+    systems = yaml.safe_load(
+        (PACKAGE / 'test' / 'data' / 'gz_sim_8.14_systems.yaml').read_text(encoding='utf-8'))
+    roots = [ElementTree.fromstring(xacro.process_file(
+        str(ROOT / 'oomwoo_bringup' / 'urdf' / 'oomwoo_one.urdf.xacro'),
+        mappings={'robot_file': str(default_robot_file()), 'odom_source': source}).toxml())]
+    roots += [ElementTree.parse(file).getroot() for file in (PACKAGE / 'worlds').glob('*.world')]
+    found = [plugin for root in roots for plugin in root.iter('plugin')]
+    assert {plugin.get('filename') for plugin in found} == set(systems)
+    for plugin in found:
+        system = systems[plugin.get('filename')]
+        assert plugin.get('name') == system['name']
+        assert {element.tag for element in plugin} <= set(system['parameters']), system['name']
+
+
 def test_every_world_of_a_layout_is_shipped():
     """Five of them are named by the documents."""
     names = {path.stem for path in (PACKAGE / 'worlds').glob('*.world')}
