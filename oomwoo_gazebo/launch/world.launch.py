@@ -225,14 +225,16 @@ def beside_gazebo(value, world):
     """Return what Gazebo lacks: bumper, end to commands, word on scans, battery, infrared."""
     files, remappings = common_arguments(value)
 
-    def node(package, executable, **parameters):
+    def node(package, executable, on_exit=None, **parameters):
         return Node(
             package=package, executable=executable, name=executable, output='screen',
-            namespace=value['namespace'], remappings=remappings,
+            namespace=value['namespace'], remappings=remappings, on_exit=on_exit,
             parameters=[{'use_sim_time': True, **parameters}, *files])
 
-    nodes = [node('oomwoo_gazebo', name)
-             for name in ('bumper_adapter', 'command_expiry', 'scan_watch')]
+    nodes = [node('oomwoo_gazebo', name) for name in ('bumper_adapter', 'scan_watch')]
+    # Without it, the base would go on with the last command for ever.
+    nodes.append(node('oomwoo_gazebo', 'command_expiry', on_exit=Shutdown(
+        reason='nothing stands between commands and the base any more')))
     layout = '' if world.layout is None else str(world.layout.path.resolve())
     nodes.append(node('oomwoo_sim_support', 'battery_sim', world=layout))
     if layout and world.layout.dock is not None:

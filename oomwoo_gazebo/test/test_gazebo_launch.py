@@ -186,3 +186,14 @@ def test_a_robot_that_gazebo_does_not_take_ends_the_launch(tmp_path):
         count=99)
     assert 'create' in started(records)
     assert 'Gazebo did not take the robot into test_room' in output and status == 1
+
+
+def test_a_base_that_nothing_would_stop_ends_the_launch(tmp_path):
+    """What stands before it has died: it would go on with the last command."""
+    prefix = stubs(tmp_path)
+    prefix.script(prefix.folder / 'lib' / 'oomwoo_gazebo' / 'command_expiry', 'oomwoo_gazebo',
+                  waits=False)
+    _, output, _ = prefix.launch(
+        'oomwoo_gazebo', 'world.launch.py', 'sim:=gazebo', 'world:=test_room', 'headless:=true',
+        count=99)
+    assert 'nothing stands between commands and the base any more' in output
