@@ -40,7 +40,8 @@ def _start(context):
     rviz, websocket = (is_true(name, value[name]) for name in ('rviz', 'foxglove'))
     if rviz and installed('rviz2'):
         actions += [
-            LogInfo(msg=f'monitor: rviz2 with {config}'), scene.rviz_node(config, value)]
+            LogInfo(msg=f'monitor: rviz2 with {config}'), scene.rviz_node(config, value),
+        ] if scene.has_display() else [LogInfo(msg=scene.NO_DISPLAY)]
     if websocket:
         actions += foxglove(value, sim_time)
     if (rviz or websocket) and not actions:

@@ -228,7 +228,8 @@ class StubWorkspace(_stub_prefix()):
         before, here = dict(os.environ), os.getcwd()
         os.environ.update(
             AMENT_PREFIX_PATH=str(self.folder),
-            PATH=os.pathsep.join([str(self.folder / 'bin'), before['PATH']]))
+            PATH=os.pathsep.join([str(self.folder / 'bin'), before['PATH']]),
+            QT_QPA_PLATFORM='offscreen')              # a window for RViz and none for Gazebo
         for name in ('DISPLAY', 'WAYLAND_DISPLAY'):
             os.environ.pop(name, None)
         os.chdir(self.home)

@@ -6,13 +6,14 @@ from launch import LaunchContext
 from launch.actions import LogInfo
 from launch_ros.actions import Node
 from oomwoo_sim_support import launch_choices
+from oomwoo_sim_support import localization_scene as scene
 from oomwoo_sim_support.launch_choices import LaunchError
 import pytest
 
 PACKAGE = Path(__file__).resolve().parents[1]
 
 
-def start(monkeypatch, there, sdk=False, **arguments):
+def start(monkeypatch, there, sdk=False, display=':0', **arguments):
     """Return (log lines, executables) with the packages ``there`` and Foxglove's SDK installed."""
     monkeypatch.setattr(launch_choices, 'installed', lambda package: package in there)
     monkeypatch.setattr(
@@ -22,6 +23,10 @@ def start(monkeypatch, there, sdk=False, **arguments):
     monitor = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(monitor)
     monkeypatch.setattr(monitor, 'find_spec', lambda name: sdk or None)
+    for name in scene.DISPLAYS:
+        monkeypatch.delenv(name, raising=False)
+    if display:
+        monkeypatch.setenv('DISPLAY', display)
     context = LaunchContext()
     for name, default, _ in monitor.ARGUMENTS:
         context.launch_configurations[name] = arguments.get(name, default)
@@ -49,6 +54,12 @@ def test_without_the_bridge_the_suites_own_server_takes_the_same_port(monkeypatc
     _, executables = start(monkeypatch, ('foxglove_bridge',), sdk=True)
     assert executables == ['foxglove_bridge']
     assert start(monkeypatch, (), sdk=True, foxglove='false', rviz='false') == ([], [])
+
+
+def test_without_a_display_rviz_is_not_started_to_abort(monkeypatch):
+    lines, executables = start(monkeypatch, ('rviz2', 'foxglove_bridge'), display='')
+    assert executables == ['foxglove_bridge']
+    assert 'no display (DISPLAY, ' in lines[0] and 'foxglove_bridge at' in lines[1]
 
 
 def test_rviz_can_be_left_out_and_a_missing_file_is_named(monkeypatch):

@@ -1,5 +1,6 @@
 """What the localization launch files share: map, everyday localizer, start pose, RViz."""
 
+import os
 from pathlib import Path
 import re
 from tempfile import NamedTemporaryFile
@@ -46,6 +47,9 @@ LOCALIZERS = {
     'amcl': ('nav2_amcl', 'nav2_lifecycle_manager'),
     'truth': (),
 }
+
+DISPLAYS = ('DISPLAY', 'WAYLAND_DISPLAY', 'QT_QPA_PLATFORM')
+NO_DISPLAY = f'rviz: there is no display ({", ".join(DISPLAYS)}); open Foxglove'
 
 
 def find_map(value):
@@ -235,12 +239,19 @@ def error_meter(name, value, pose_topic=''):
 
 
 def viewer(value):
-    """Return RViz where it is wanted and installed, else one line saying that it is not."""
+    """Return RViz where it is wanted and can be had, else one line saying why it is not there."""
     if not is_true('rviz', value['rviz']):
         return []
     if not installed('rviz2'):
         return [LogInfo(msg='rviz: rviz2 is not installed; echo the topics, or open Foxglove')]
+    if not has_display():
+        return [LogInfo(msg=NO_DISPLAY)]
     return [rviz_node(rviz_config(value), value)]
+
+
+def has_display():
+    """Return whether a window can be opened; without a display, RViz would only abort."""
+    return any(os.environ.get(name) for name in DISPLAYS)
 
 
 def rviz_config(value):

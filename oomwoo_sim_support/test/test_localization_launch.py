@@ -53,6 +53,21 @@ def test_each_starts_what_it_says(file):
     assert start(file)[0] == STARTS[file]
 
 
+@pytest.mark.parametrize('display, started', [('', []), (':0', ['rviz2'])])
+def test_rviz_is_started_where_it_can_open_a_window(monkeypatch, display, started):
+    for name in scene.DISPLAYS:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv('DISPLAY', display)
+    monkeypatch.setattr(scene, 'installed', lambda package: package == 'rviz2')
+    monkeypatch.setattr(
+        'oomwoo_sim_support.launch_choices.get_package_share_directory',
+        lambda package: str(ROOT / package))
+    file = next(iter(STARTS))
+    executables, lines = start(file)
+    assert executables == [*STARTS[file], *started]
+    assert any('there is no display' in line for line in lines) == (not started)
+
+
 def test_a_map_of_another_machine_is_taken_by_its_name():
     _, lines = start(next(iter(STARTS)), map='/ros_ws/src/maps/living_room.yaml')
     assert 'is not there; takes' in lines[0]
