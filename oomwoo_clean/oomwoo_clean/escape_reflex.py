@@ -154,7 +154,10 @@ class EscapeReflex(ReflexInputs):
             if held.closed and now_s + period_s >= since_s + s.hold_s:
                 self._begin_peel(held, now_s)
                 return
-        if self.state in (WATCH, FOLLOW_OUT) and held is None and self._no_progress():
+        if self.state == FOLLOW_OUT and self._hopeless(now_s):
+            self._stay(self._reason, f'{self._evidence}; not out of this place in '
+                       f'{now_s - self._confinement.first_s:.0f} s, whichever way it went')
+        elif self.state in (WATCH, FOLLOW_OUT) and held is None and self._no_progress():
             self._begin_wiggle(now_s)
         elif self.state == WATCH:
             self._look_whether_confined(now_s)
@@ -223,20 +226,26 @@ class EscapeReflex(ReflexInputs):
         if middle is None:
             return
         self._bumpers.forget_bumps()
+        sees = self._senses.saw_lately()
         self._confinement = here = self._confinements.begin(
-            middle, now_s, s.out_m, s.out_most_m, self._headings)
+            middle, now_s, s.out_m, s.out_most_m if sees else s.out_m, self._headings)
         self._record(middle, CONFINED, s.bumps_radius_m)
         evidence = (f'confined: {bumps} bumps within {s.bumps_radius_m} m and {s.bumps_s:g} s, '
                     f'time {here.count} here')
-        if here.count > s.rounds:
+        if self._hopeless(now_s):
             self._stay(CONFINED, f'{evidence}; it comes back whichever way it gets out')
             return
-        how = 'by the widest way' if self._senses.saw_lately() else 'by touch, there is no scan'
+        how = 'by the widest way' if sees else 'by touch, there is no scan'
         self._begin(
             FOLLOW_OUT, CONFINED, f'{evidence}; goes {here.out_m:.2f} m out {how}',
             moves.follow_out(
                 self._senses, s, self.robot, here,
                 lambda: here.away_m(self._place()) >= here.out_m), now_s)
+
+    def _hopeless(self, now_s):
+        """Tell whether it has been confined or hung at this place too often or for too long."""
+        here, s = self._confinement, self.settings
+        return here.count > s.rounds or now_s - here.first_s > s.give_up_s
 
     def _followed(self, why_not):
         """Hand back, or say that there is no way out."""
@@ -275,7 +284,7 @@ class EscapeReflex(ReflexInputs):
                 self._place(), now_s, self.settings.out_m, self.settings.out_most_m)
             # It hangs on what is ahead.
             self._confinement.tried.append(self._where.pose(now_s)[2])
-        if first and self._confinement.count > self.settings.rounds:
+        if first and self._hopeless(now_s):
             self._stay(NO_PROGRESS, f'{evidence}, time {self._confinement.count} here')
         elif now_s - self._trouble_s > self.settings.stuck_within_s:
             self._stay(NO_PROGRESS, f'{evidence}; wiggle and spiral did not help')
@@ -318,9 +327,11 @@ class EscapeReflex(ReflexInputs):
     def _go_out_again(self, now_s):
         """Hand back; but away from the place first, where the robot came back to it before."""
         here = self._confinement
-        if here.count == 1 and not self._hung_again or not self._senses.sees() or (
-                here.away_m(self._place()) >= here.out_m):
+        if here.count == 1 and not self._hung_again or not self._senses.sees():
             self._watch()
+            return
+        if here.away_m(self._place()) >= here.out_m:
+            self._followed('')
             return
         self._begin(
             FOLLOW_OUT, NO_PROGRESS,

@@ -45,7 +45,7 @@ def clearance_along(start, ends, points):
 
 
 def led_by(places, starts, along):
-    """Return how many of the places (P, 2) each segment, ``starts`` and ``along`` (K, 2), passes."""
+    """Return how many of the places (P, 2) each segment passes: from its start along (K, 2)."""
     count = np.zeros(len(along), dtype=int)
     for place in places:
         part = ((place - starts) * along).sum(axis=1) / np.maximum((along ** 2).sum(axis=1), 1e-12)

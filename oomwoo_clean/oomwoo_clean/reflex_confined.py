@@ -18,8 +18,8 @@ class Confinement:
     Out is who is ``out_m`` away from it; ``tried`` are the bearings, rad, by which the robot got
     out of the place before, and ``left`` the one by which it got out now. What is within
     ``place_m`` of the middle is the same place, and ``count`` is how many times it has been
-    confined there, this one included. ``wanted`` is the bearing in which it was driven when it
-    bumped; None the first time, when any way will do.
+    confined there since ``first_s``, this one included. ``wanted`` is the bearing in which it was
+    driven when it bumped; None the first time, when any way will do.
     """
 
     began_s: float
@@ -30,6 +30,7 @@ class Confinement:
     left: float = None
     count: int = 1
     wanted: float = None
+    first_s: float = None
 
     def away_m(self, place):
         """Return how far a place (2,) is from the middle."""
@@ -84,7 +85,8 @@ class Confinements:
         new = Confinement(
             now_s, np.mean([middle, *(one.middle for one in near)], axis=0), out_m,
             min(_GROWS * out_m, max(out_most_m, out_m)),
-            [one.left for one in near if one.left is not None], count=1 + len(near))
+            [one.left for one in near if one.left is not None], count=1 + len(near),
+            first_s=min((one.first_s for one in near), default=now_s))
         if near and len(headings):
             new.wanted = math.atan2(np.sin(headings).sum(), np.cos(headings).sum())
         self._known.append(new)

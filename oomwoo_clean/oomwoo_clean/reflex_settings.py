@@ -37,7 +37,9 @@ class ReflexSettings:
         0.2, 5.0)
     out_most_m: float = setting(1.6, 'but no more than this', 'm', 0.2, 5.0)
     rounds: int = setting(
-        6, 'confined more often than this at one place: STUCK', '', 1, 100)
+        6, 'confined or hung more often than this at one place: STUCK', '', 1, 100)
+    give_up_s: float = setting(
+        150.0, 'or after this, since it was confined there first', 's', 10.0, 3600.0)
     ways_s: float = setting(90.0, 'looks for ways out for this long', 's', 5.0, 600.0)
     follow_s: float = setting(
         13.0, 'and then follows the edge on each side for this long', 's', 2.0, 120.0)

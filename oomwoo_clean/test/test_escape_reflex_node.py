@@ -306,6 +306,52 @@ def test_stuck_ends_when_the_scan_shows_another_place(graph):
     assert 'moved' in graph.said()[2]
 
 
+def test_who_drives_on_regardless_gets_nothing_through_while_the_reflex_drives(graph):
+    """Never a fight: the base hears the reflex alone, from its first word to its last."""
+    graph.run(0.5, push=PUSH)
+    graph.pressed['left'] = True
+    assert graph.run(2.0, until=lambda: graph.active[-1], push=PUSH) is not None
+    graph.base.clear()
+    for _ in range(60):
+        graph.wants.publish(twist_msg(*PUSH))
+        graph.tick()
+        graph.pressed['left'] = False
+        if not graph.active[-1]:
+            break
+    assert not graph.active[-1] and len(graph.base) > 10
+    assert PUSH not in {command[1:] for command in graph.base}
+    assert max(abs(linear) for _, linear, _ in graph.base) <= 0.12 + 1e-9
+    assert graph.base[-1][1:] == (0.0, 0.0), 'its last word is a stop'
+
+
+def test_a_bumper_topic_that_stops_pressed_ends_in_a_stand(graph):
+    """Peels once to each side; then zero, for as long as nothing is heard."""
+    graph.run(0.5, push=PUSH)
+    graph.pressed['right'] = True
+    graph.tick(push=PUSH)
+    publishers, graph.bumpers = graph.bumpers, {}
+    assert graph.run(20.0, until=lambda: graph.said()[0] == 'STUCK', push=PUSH) is not None
+    assert graph.said()[1] == 'BUMPER_STUCK' and 'right' in graph.said()[2]
+    graph.run(0.5)
+    graph.base.clear()
+    for _ in range(10):
+        graph.wants.publish(twist_msg(*PUSH))
+        graph.tick()
+    assert {command[1:] for command in graph.base} == {(0.0, 0.0)}
+    graph.bumpers, graph.pressed['right'] = publishers, False
+    assert graph.run(3.0, until=lambda: not graph.active[-1]) is not None
+
+
+def test_a_bumper_that_nobody_publishes_is_named(graph):
+    """Blind to contact is said before it is needed."""
+    count = graph.reflex.count_publishers
+    graph.reflex.count_publishers = lambda topic: 0 if topic == 'bumper/left' else count(topic)
+    graph.wait(lambda: graph.said()[1] == 'NO_BUMPER')
+    assert '/bumper/left' in graph.said()[2] and '/bumper/right' not in graph.said()[2]
+    del graph.reflex.count_publishers
+    graph.wait(lambda: graph.said()[1] != 'NO_BUMPER')
+
+
 def test_pockets_are_cylinders_in_the_map_as_soon_as_that_is_known(graph):
     """Of the diameter, ahead of where the robot stood."""
     before = len(graph.pockets[-1].markers)
