@@ -116,6 +116,19 @@ def test_the_container_does_not_run_as_root_and_starts_what_is_there():
     assert (ROOT / shell).is_file()
 
 
+def test_ros_of_the_base_image_is_as_new_as_what_is_installed_upon_it():
+    """Packages of ROS depend on each other without versions: an old rclcpp would be left."""
+    run, = (rest for word, rest in instructions() if word == 'RUN' and 'rosdep install' in rest)
+    steps = [step.split() for step in run.split('&&')]
+    order = [step[:2] for step in steps]
+    assert order.index(['apt-get', 'update']) < order.index(['apt-get', 'upgrade']) < order.index(
+        ['rosdep', 'install'])
+    # In a build nobody answers.
+    for step in steps:
+        if step[0] in ('apt-get', 'rosdep') and step[1] != 'update':
+            assert {'--yes', '--default-yes'} & set(step)
+
+
 def test_python_packages_come_from_the_locks_and_nowhere_else():
     """So pins are the same in the container, on a bare machine and on the robot."""
     runs = ' '.join(rest for word, rest in instructions() if word == 'RUN')
