@@ -17,6 +17,7 @@ HALVES = {LEFT: (LEFT,), RIGHT: (RIGHT,), BOTH: (LEFT, RIGHT)}
 DIRECTIONS = 19               # that an arc is divided into: less than 5 degrees apart
 _BACK_M = 0.015               # a robot that backs up this far takes the bump for solid ...
 _TURN_RAD = math.radians(40.0)              # ... and so does one that turns away this far
+_SAME_M, _SAME_RAD = 0.02, math.radians(20.0)     # a touch this near an old one is the same
 _ALONG = math.sin(math.radians(20.0))       # a surface slid along lies across the way, this well
 # Gone on straight: no more than this of the arc is left. A press that is held all along is a
 # surface that the robot leans on at a small angle, or a heavy curtain, of which a side is left.
@@ -167,6 +168,18 @@ class Contact:
         if (across & self.alive).any():
             self.alive &= across
 
+    def like(self, other):
+        """Tell whether another settled touch is of the same thing in the same place."""
+        return (other is not self and other.settled and other.side == self.side
+                and math.dist(other.pose[:2], self.pose[:2]) < _SAME_M
+                and abs(wrap_angle(other.pose[2] - self.pose[2])) < _SAME_RAD)
+
+    def merge(self, other):
+        """Take in a touch in the same place: the mean of the two."""
+        share = other.count / (self.count + other.count)
+        self.pose = self.pose + share * (other.pose - self.pose) * [1.0, 1.0, 0.0]
+        self.count += other.count
+
     def left_behind(self):
         """Take in that the robot has gone away; return whether it went on through the thing."""
         running, self.running = self.running, False
@@ -198,3 +211,15 @@ def arc_of(side, overlap_rad, half_angle_rad, other_held=False):
 def progress(pose, xy):
     """Return how far ``xy`` lies ahead of a pose (x, y, yaw), metres."""
     return ((xy[0] - pose[0]) * math.cos(pose[2]) + (xy[1] - pose[1]) * math.sin(pose[2]))
+
+
+def checked_pose(pose, stamp_s, side=LEFT):
+    """Return the pose as an array (3,); ValueError for what is no side, pose or stamp."""
+    if side not in HALVES:
+        raise ValueError(f'side must be left, right or both, got {side!r}')
+    pose = np.asarray(pose, dtype=float)
+    if pose.shape != (3,) or not np.isfinite(pose).all():
+        raise ValueError(f'expected a finite pose (x, y, yaw), got {pose}')
+    if not math.isfinite(stamp_s):
+        raise ValueError(f'stamp is {stamp_s}')
+    return pose

@@ -7,28 +7,27 @@ would be, and joined with its neighbours to walls. No ROS in here.
 """
 import math
 
-import numpy as np
 from oomwoo_clean.bump_contact import (
     arc_of,
     BOTH,
     BumpMapSettings,
+    checked_pose,
     Contact,
     HALVES,
-    LEFT,
     progress,
     RIGHT,
 )
 from oomwoo_clean.bump_map_store import load_bump_map, save_bump_map
-from oomwoo_clean.bump_passage import Passage, touch_grid
+from oomwoo_clean.bump_passage import Passage
 from oomwoo_clean.bump_presses import ANOTHER, Presses, WIDER
-from oomwoo_clean.bump_walls import fit_walls, WallSegment
+from oomwoo_clean.bump_view import BumpView
+from oomwoo_clean.bump_walls import WallSegment
 from oomwoo_localization.frames import compose, wrap_angle
 from oomwoo_localization.robot import load_robot
 
 __all__ = ['BumpMap', 'BumpMapSettings', 'WallSegment']
 
 _SETTLE_S = 0.5               # without a correction for so long, odometry is taken as it is
-_SAME_M, _SAME_RAD = 0.02, math.radians(20.0)     # a touch this near an old one is the same
 _ROLLED_RAD = math.radians(5.0)
 _PRESSED_LAST = 8             # touches that the press of now can have made since it moved on
 _LATE_S = 0.5                 # odometry that much older than the last: time jumped back
@@ -42,7 +41,7 @@ class BumpMap:
         """Begin with nothing touched; the robot by default is the packaged one."""
         self.settings = settings or BumpMapSettings()
         self.robot = robot or load_robot()
-        self.reference = None              # the OccupancyGrid of the map it belongs to, if known
+        self._reference = None
         self.version = self.touch_version = 0        # change with anything; with a touch
         self.counts = dict.fromkeys(COUNTED, 0)
         self._presses = Presses(self.settings)
@@ -86,7 +85,7 @@ class BumpMap:
 
         Raises ValueError for a side, pose or stamp that is none.
         """
-        pose = _checked(odom_pose, stamp_s, side)
+        pose = checked_pose(odom_pose, stamp_s, side)
         found = self._presses.press(side, pose, stamp_s)
         if found is None:
             return
@@ -100,7 +99,7 @@ class BumpMap:
 
     def release(self, side, stamp_s):
         """Take in that a half of the bumper, or 'both', was released; raises ValueError."""
-        _checked((0.0, 0.0, 0.0), stamp_s, side)
+        checked_pose((0.0, 0.0, 0.0), stamp_s, side)
         self._presses.release(side, stamp_s)
 
     def bumper(self, half, pressed, odom_pose, stamp_s):
@@ -132,7 +131,7 @@ class BumpMap:
 
         Raises ValueError for what is no pose.
         """
-        self._map_from_odom = _checked(map_from_odom, stamp_s)
+        self._map_from_odom = checked_pose(map_from_odom, stamp_s)
         self._localized_s = stamp_s
         if self._lost:
             return
@@ -162,7 +161,7 @@ class BumpMap:
 
         Raises ValueError for what is no pose.
         """
-        pose = _checked(odom_pose, stamp_s)
+        pose = checked_pose(odom_pose, stamp_s)
         if stamp_s < self._newest_s - _LATE_S:
             self.time_went_back()
         self._newest_s = stamp_s
@@ -200,7 +199,7 @@ class BumpMap:
         self._newest_touch = contact.press, contact.pose, stamp_s
         self.counts['placed'] += 1
         self._passage.forget_near(
-            contact.likely_point(self.robot.body.radius), self._deep_m)
+            contact.likely_point(self.robot.body.radius), self._seen.deep_m)
         self._changed()
 
     def _widen(self, pose, stamp_s):
@@ -268,25 +267,18 @@ class BumpMap:
 
     def _judge_pose(self, stamp_s, pose):
         self.version += self._passage.visit(pose[:2])
-        radius, gone, near = self.robot.body.radius, [], self._near(pose[:2])
+        radius, gone, near = self.robot.body.radius, [], self._seen.near(pose[:2])
         for contact in near:
             if contact.stamp_s > stamp_s:
                 continue
             changed = contact.running and contact.went_on(pose, self.settings.through_m)
-            if contact.lose_covered(pose[:2], self._deep_m, radius) or changed:
+            if contact.lose_covered(pose[:2], self._seen.deep_m, radius) or changed:
                 self._changed()
             if not contact.alive.any():
                 gone.append(contact)
         running = (c for c in self._contacts if c.running and c.stamp_s <= stamp_s)
         gone += [c for c in running if c not in near and c.left_behind()]
         self._erase(gone)
-
-    def _near(self, xy):
-        """Return the touches of something that a body with its centre at ``xy`` could cover."""
-        if not self._contacts:
-            return []
-        away = np.hypot(*(self._poses()[:, :2] - xy).T)
-        return [self._contacts[i] for i in np.flatnonzero(away < 2.0 * self.robot.body.radius)]
 
     def _slide(self, side, odom_pose, pose, stamp_s):
         """Record the touches of a robot that goes along a surface with the bumper held."""
@@ -314,22 +306,10 @@ class BumpMap:
         new = [c for c in self._contacts if c.stamp_s <= old_s and not c.settled]
         for contact in new:
             contact.settled = True
-            twin = self._twin(contact)
-            if twin is None:
-                continue
-            total = twin.count + contact.count
-            share = contact.count / total
-            twin.pose = twin.pose + share * (contact.pose - twin.pose) * [1.0, 1.0, 0.0]
-            twin.count = total
-            self._drop([contact])
-
-    def _twin(self, contact):
-        for other in self._near(contact.pose[:2]):
-            if (other is not contact and other.settled and other.side == contact.side
-                    and math.dist(other.pose[:2], contact.pose[:2]) < _SAME_M
-                    and abs(wrap_angle(other.pose[2] - contact.pose[2])) < _SAME_RAD):
-                return other
-        return None
+            twin = next(filter(contact.like, self._seen.near(contact.pose[:2])), None)
+            if twin is not None:
+                twin.merge(contact)
+                self._drop([contact])
 
     def _erase(self, gone):
         """Take touches out that were refuted."""
@@ -354,20 +334,11 @@ class BumpMap:
 
         On the wall that a touch belongs to; else in the likeliest direction on the shell.
         """
-        if not self._contacts:
-            return np.zeros((0, 2))
-        _, towards = self._fitted()
-        poses = self._poses()
-        alone = np.isnan(towards)
-        angles = np.where(alone, 0.0, towards)
-        for index in np.flatnonzero(alone):
-            angles[index] = poses[index, 2] + self._contacts[index].likely_azimuth()
-        ray = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-        return poses[:, :2] + self.robot.body.radius * ray
+        return self._seen.points
 
     def walls(self):
         """Return the list of :class:`WallSegment`; computed when something changed since."""
-        return self._fitted()[0]
+        return self._seen.walls
 
     def grid(self, reference=None):
         """
@@ -379,9 +350,7 @@ class BumpMap:
         reference = reference or self.reference
         if reference is None:
             raise ValueError('no map to lay the bump map on')
-        return touch_grid(
-            reference, self._passage, self.robot.body.radius, self.contacts(), self.walls(),
-            self.settings.contact_radius_m)
+        return self._seen.grid(reference)
 
     # -- keeping it -------------------------------------------------------------------------
 
@@ -403,46 +372,25 @@ class BumpMap:
 
     # -- computed when asked for ------------------------------------------------------------
 
+    @property
+    def reference(self):
+        """The OccupancyGrid of the map that it belongs to, or None if that is not known."""
+        return self._reference
+
+    @reference.setter
+    def reference(self, grid):
+        self._reference = grid
+        self._changed()
+
     def _changed(self):
-        self._fit = self._pose_array = None
+        self._view = None
         self.version += 1
         self.touch_version += 1
 
-    def _poses(self):
-        if self._pose_array is None:
-            self._pose_array = np.array([c.pose for c in self._contacts])
-        return self._pose_array
-
-    def _fitted(self):
-        if self._fit is None:
-            if self._contacts:
-                poses = self._poses()
-                angles = poses[:, 2, None] + np.array([c.azimuths for c in self._contacts])
-                alive = np.array([c.alive for c in self._contacts])
-                self._fit = fit_walls(
-                    poses[:, :2], angles, alive, self.robot.body.radius, self.settings,
-                    self._passed)
-            else:
-                self._fit = [], np.zeros(0)
-        return self._fit
-
-    def _passed(self, points):
-        """Tell of (M, 2) map points which lie deep in the floor that the body has been over."""
-        return self._passage.within(points, self._deep_m)
-
     @property
-    def _deep_m(self):
-        """Return how near to the body's centre nothing solid can be."""
-        return self.robot.body.radius - self.settings.cover_margin_m
-
-
-def _checked(pose, stamp_s, side=LEFT):
-    """Return the pose as an array (3,); ValueError for what is no side, pose or stamp."""
-    if side not in HALVES:
-        raise ValueError(f'side must be left, right or both, got {side!r}')
-    pose = np.asarray(pose, dtype=float)
-    if pose.shape != (3,) or not np.isfinite(pose).all():
-        raise ValueError(f'expected a finite pose (x, y, yaw), got {pose}')
-    if not math.isfinite(stamp_s):
-        raise ValueError(f'stamp is {stamp_s}')
-    return pose
+    def _seen(self):
+        """Return what the touches come to as they are now."""
+        if self._view is None:
+            self._view = BumpView(
+                self._contacts, self._passage, self._reference, self.robot, self.settings)
+        return self._view

@@ -83,7 +83,8 @@ class _Bench:
         if trial.localize:
             self.map = BumpMap(BumpMapSettings(
                 segment_gap_m=SEGMENT_GAP_M, through_m=THROUGH_M), self.robot)
-            self.localizer = ScanLocalizer(layout_grid(trial.layout), robot=self.robot)
+            self.map.reference = layout_grid(trial.layout)
+            self.localizer = ScanLocalizer(self.map.reference, robot=self.robot)
             self.localizer.set_pose(np.asarray(self.start), START_COVARIANCE)
         self.truth, self.states, self.events = [], [], []
         self.error = []

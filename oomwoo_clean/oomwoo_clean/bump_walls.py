@@ -148,11 +148,23 @@ class _Fit:
         at = self._centres[members] @ along
         if not (np.abs(at - (at.min() + at.max()) / 2) <= np.ptp(at) / 4).any():
             return None                    # two spots: as well two sides of something small
+        first, last = self._proven(at, self._centres[members] @ normal - offset)
         face = normal * (offset + self._radius)
         wall = WallSegment(
-            face + along * at.min(), face + along * at.max(), len(members), normal,
+            face + along * first, face + along * last, len(members), normal,
             math.degrees(std_rad))
         return wall, members
+
+    def _proven(self, at, nearer):
+        """
+        Return from where to where touches along a wall (M,) prove it.
+
+        A body that comes ``nearer`` (M,) to the line than its radius may touch the end of the wall
+        beside its middle: a corner, beyond which there is none.
+        """
+        aside = np.sqrt(2.0 * self._radius * np.maximum(nearer, 0.0))
+        middle = (at.min() + at.max()) / 2
+        return min((at + aside).min(), middle), max((at - aside).max(), middle)
 
     def _run_around(self, members, normal, seed):
         """Return those of the touches on a line that hang together with the seed."""

@@ -387,3 +387,17 @@ def test_the_contact_radius_is_taken_over_at_once():
         robot.map.configure(BumpMapSettings(contact_radius_m=radius))
         areas.append((robot.map.grid(reference).cells == 100).sum() * 1e-4)
     np.testing.assert_allclose(areas, [math.pi * 0.02 ** 2, math.pi * 0.05 ** 2], rtol=0.1)
+
+
+def test_where_the_map_knows_no_floor_no_wall_is_claimed_until_it_does():
+    robot = Robot()
+    half, whole = grid_over(size=(80, 100)), grid_over(size=(80, 100))
+    half.cells[:, 50:] = -1                              # x from 1.5 m on was never mapped
+    for x in (0.2, 0.45, 0.7, 2.0, 2.25, 2.5):
+        robot.bump((x, 1.0), math.pi / 2, 0.3)
+    assert len(robot.map.walls()) == 2                   # without a map nothing speaks against it
+    robot.map.reference = half
+    assert [round(max(w.start[0], w.end[0]), 2) for w in robot.map.walls()] == [0.7]
+    assert len(robot.map.contacts()) == 6 and (robot.map.grid().cells[:, 50:] == 100).any()
+    robot.map.reference = whole                          # SLAM has been there since
+    assert len(robot.map.walls()) == 2

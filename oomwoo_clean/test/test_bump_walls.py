@@ -142,3 +142,15 @@ def test_a_touch_on_the_wrong_half_is_not_on_the_wall():
     with_it = joined(group, (centre, left, np.ones(left.shape, dtype=bool)))
     walls, towards = fit_walls(*with_it, R, BumpMapSettings())
     assert [w.count for w in walls] == [7] and np.isnan(towards[-1])
+
+
+def test_a_wall_ends_at_its_corner_though_the_body_touched_it_from_beyond():
+    """The shell meets the corner (0, 0) with the body's middle 8 cm past it."""
+    wall = wall_touches((0.0, 0.0), (1.5, 0.0), 9, 3)
+    centre = np.array([[-0.08, math.sqrt(R ** 2 - 0.08 ** 2)]])
+    azimuths = np.array([0.0])
+    corner = touches(centre - [[0.0, R]], [-math.pi / 2], azimuths, [0.0])
+    (found,), _ = fit_walls(*joined(wall, corner), R, BumpMapSettings(wall_tolerance_m=0.03))
+    assert found.count == 10
+    first = min(found.start[0], found.end[0])
+    assert -0.015 < first < 0.03                         # and not -0.08
