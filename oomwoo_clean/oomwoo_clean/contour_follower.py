@@ -277,7 +277,7 @@ class ContourFollower:
         ease = min(1.0, abs(inner_error) / math.radians(s.slow_at_deg))
         linear = s.speed + (s.slow_speed - s.speed) * ease
         if self._gap.inside:
-            linear *= _GAP_SHARE
+            linear = min(_GAP_SHARE * linear, self._gap.fastest_mps)
         linear = min(linear, self._closing_limit(distance_error, approach))
         towards = s.turn_gain * inner_error + s.curve_share * bend * linear
         towards = min(max(towards, -s.turn_limit), s.turn_limit)

@@ -279,7 +279,7 @@ class EdgeRun(JobRun):
 
     def _dirt_ahead(self, inputs):
         """Tell whether there is still something to be swept a little farther on."""
-        return (inputs.follower != 'TOUCH'
+        return (self._touch_m < self.settings.no_new_m
                 and self.sweep.dirt_ahead(inputs.pose, self.settings.no_new_m))
 
     def _better_now(self, inputs):

@@ -18,7 +18,7 @@ from oomwoo_clean.front_guard import polar_point, travel_to_points
 # The other side lies this far round from the followed one. In a corner it is 90 degrees, and more
 # than the second number lies behind.
 _FACING_RAD, _BEHIND_RAD = math.radians(95.0), math.radians(235.0)
-_FACING_SHARE = 0.85          # of half the width, that each side keeps from the middle at least
+_FACING_SHARE = 0.9           # of half the width, that each side keeps from the middle at least
 _EXPLAINED_M = 0.03           # a point this close to a fitted side is a part of that
 _FEWEST_OF_WALL = 12
 _STRAIGHT = 0.6               # of neighbouring residuals: a line explains the points
@@ -33,6 +33,7 @@ _BELIEVE = 0.4                # share of a new width in the running one
 _STEP_M = 0.02                # ... which differs by no more than this from it
 _AHEAD_M = 0.04               # looked ahead where walls close in
 _SURE = 3                     # scans that make it
+_CLOSING_MPS = 0.03           # that a gap becomes narrower by at most, or its width is old news
 _HELD_M = 0.10                # driven since it was seen last: still the same gap
 _STAY_M = 0.006               # half this narrower than what it went into does not turn it back
 _CORNER_M = 0.02              # what a width that is not between walls may be wrong by
@@ -91,7 +92,8 @@ class NarrowGap:
         self.turning = False
         self._turned_rad = 0.0
         self._least_turn_rad = 0.0
-        self._too_narrow = 0            # scans in a row
+        self._too_narrow = self._ended = 0      # scans in a row
+        self._narrowing = 0.0           # of its width per metre, between walls
         self._touches = 0
         self._touched_m = math.inf      # driven since the last touch
 
@@ -109,6 +111,12 @@ class NarrowGap:
     def back_m(self):
         """Return the radius of the body for what stands in its way back, which it came."""
         return self.body_m - 2.0 * _NOISE_M if self.squeezed else math.inf
+
+    @property
+    def fastest_mps(self):
+        """Return the speed at which its width is still known where the sides close in."""
+        closing = self.inside and not self._leaving and self._narrowing > 0.0
+        return _CLOSING_MPS / self._narrowing if closing else math.inf
 
     @property
     def guard_m(self):
@@ -169,12 +177,13 @@ class NarrowGap:
         elif not self._leaving:
             step = min(max(width - self._width_m, -_STEP_M), _STEP_M)
             self._width_m += _BELIEVE * step
-            least, narrowing = self.least_m - _STAY_M, 0.0
+            least, self._narrowing = self.least_m - _STAY_M, 0.0
             if surface.curvature_per_m == other.curvature_per_m == 0.0:
-                narrowing = 2.0 * _AHEAD_M * math.sin(lead_rad)
+                self._narrowing = 2.0 * math.sin(lead_rad)
             else:
                 least -= _CORNER_M
-            narrow = narrowing >= 0.0 and self._width_m - narrowing < least
+            narrow = self._narrowing >= 0.0 and (
+                self._width_m - _AHEAD_M * self._narrowing < least)
             self._too_narrow = self._too_narrow + 1 if narrow else 0
 
     @property
@@ -193,9 +202,11 @@ class NarrowGap:
         """
         if not self.turning and self.inside:
             end_m = self.standoff_m - self.body_m + _NOISE_M + _NEAR_END_M
+            ended = blocked and self._way_ahead(around, end_m) <= end_m
+            self._ended = self._ended + 1 if ended else 0
             touchy = self._touches == _TOUCHES or self._too_narrow >= _SURE
-            if touchy or blocked and self._way_ahead(around, end_m) <= end_m:
-                self.turning, self._turned_rad = True, 0.0
+            if touchy or self._ended >= _SURE:
+                self.turning, self._turned_rad, self._ended = True, 0.0, 0
                 self._least_turn_rad = _BACK_RAD if touchy else 0.0
         elif (self.turning and self._turned_rad >= self._least_turn_rad
                 and self._way_ahead(around, _FREE_M) > _FREE_M):

@@ -93,6 +93,31 @@ def test_walls_that_close_in_lead_towards_each_other():
     assert passage.off_m == pytest.approx(0.0, abs=1e-3)
 
 
+def closing(half_deg):
+    """Return two walls that close in, 0.40 m apart beside the robot."""
+    half = math.radians(half_deg)
+    away = 0.40 / (1.0 + math.cos(2.0 * half))
+    return [wall(away, RIGHT + half), wall(away, LEFT - half)]
+
+
+@pytest.mark.parametrize('half_deg, is_one', [(12.0, True), (20.0, True), (28.0, False)])
+def test_what_closes_in_steeply_is_none(half_deg, is_one):
+    gap = NarrowGap(ROBOT, FollowerSettings())
+    passage = look(closing(half_deg), gap=gap)
+    assert (passage is not None) == is_one == gap.inside
+
+
+def test_the_faster_it_closes_in_the_slower_it_is_driven_into():
+    speeds = []
+    for half_deg in (0.0, 6.0, 12.0, 20.0):
+        gap = NarrowGap(ROBOT, FollowerSettings())
+        for _ in range(2):
+            look(closing(half_deg), gap=gap)
+        speeds.append(gap.fastest_mps)
+    assert speeds[0] > 1.0 and speeds[0] > speeds[1] > speeds[2] > speeds[3]
+    assert speeds[2] * 2.0 * math.sin(math.radians(12.0)) == pytest.approx(0.03, rel=0.1)
+
+
 def test_a_turn_that_was_cut_open_elsewhere_is_the_same_turn():
     around, surface = seen([wall(0.2, RIGHT), wall(0.2, LEFT)])
     turned, shift = cut_at(around, surface.bearing_rad)
@@ -144,7 +169,7 @@ def test_turns_where_the_gap_ends_until_the_way_is_free():
     assert gap.look(around, surface, 0.15) is not None
     assert not gap.must_turn(around, True)
     around, surface = slot(0.195)
-    assert gap.must_turn(around, True)
+    assert [gap.must_turn(around, True) for _ in range(3)] == [False, False, True]
     for heading_deg in (20.0, 60.0, 90.0, 120.0, 150.0):
         assert gap.must_turn(slot(0.195, heading_deg)[0], True), heading_deg
         gap.moved(0.0, 0.5)
@@ -152,10 +177,22 @@ def test_turns_where_the_gap_ends_until_the_way_is_free():
     assert not gap.wedged
 
 
+def test_one_scan_of_noise_is_no_end_of_a_gap():
+    gap = NarrowGap(ROBOT, FollowerSettings())
+    ends, free = slot(0.195), slot(0.6)
+    gap.look(*free, 0.15)
+    for _ in range(5):
+        assert not gap.must_turn(ends[0], True)
+        assert not gap.must_turn(ends[0], True)
+        assert not gap.must_turn(free[0], False)
+
+
 def test_says_that_it_is_wedged_after_a_whole_turn():
     gap = NarrowGap(ROBOT, FollowerSettings())
     around, surface = slot(0.195)
     gap.look(around, surface, 0.15)
+    for _ in range(2):
+        gap.must_turn(around, True)
     for _ in range(60):
         assert gap.must_turn(around, True)
         gap.moved(0.0, 0.12)
