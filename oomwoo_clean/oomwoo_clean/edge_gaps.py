@@ -12,9 +12,9 @@ import numpy as np
 from scipy import ndimage
 
 # How far apart the nearest obstacles on both sides lie, seen from the middle: in a corner it is 90
-# degrees, between two walls that close in by 2 x 27.5 degrees the first of these. The second is
+# degrees, between two walls that close in by 2 x 25 degrees the first of these. The second is
 # where a line that began in a gap goes on to, out of its mouth.
-SEPARATION_RAD, MOUTH_RAD = math.radians(125.0), math.radians(100.0)
+SEPARATION_RAD, MOUTH_RAD = math.radians(130.0), math.radians(100.0)
 SHORTEST_M = 0.12             # a mouth through which the body does not get is no gap
 BAND_CELLS = 0.75             # half the width that a medial line is given
 _STEPS = ((0, 1), (1, 0), (1, 1), (1, -1))
