@@ -47,7 +47,7 @@ def world(layout_file):
     rclpy.init()
     node = Graph()
     try:
-        node.until(lambda: all(node.count.values()), 15.0)
+        node.until(lambda: all(node.count.values()), 60.0)        # a busy machine
         yield node
     finally:
         node.destroy_node()
