@@ -243,9 +243,9 @@ class EscapeReflex(ReflexInputs):
                 lambda: here.away_m(self._place()) >= here.out_m), now_s)
 
     def _hopeless(self, now_s):
-        """Tell whether it has been confined or hung at this place too often or for too long."""
+        """Tell whether it has not got wholly out of this place too often or for too long."""
         here, s = self._confinement, self.settings
-        return here.count > s.rounds or now_s - here.first_s > s.give_up_s
+        return here.rounds > s.rounds or now_s - here.first_s > s.give_up_s
 
     def _followed(self, why_not):
         """Hand back, or say that there is no way out."""
@@ -257,6 +257,8 @@ class EscapeReflex(ReflexInputs):
             return
         x, y = self._place() - self._confinement.middle
         self._confinement.left = math.atan2(y, x)
+        if math.hypot(x, y) >= self.settings.out_most_m:
+            self._confinement.outside_s = self._senses.now_s
         self._forget_trouble()
         self._bumpers.forget_bumps()
         self._watch()

@@ -18,7 +18,8 @@ class Confinement:
     Out is who is ``out_m`` away from it; ``tried`` are the bearings, rad, by which the robot got
     out of the place before, and ``left`` the one by which it got out now. What is within
     ``place_m`` of the middle is the same place, and ``count`` is how many times it has been
-    confined there since ``first_s``, this one included. ``wanted`` is the bearing in which it was
+    confined there, this one included. It has not been wholly outside since ``first_s``, and
+    ``rounds`` times now; ``outside_s`` is when it was. ``wanted`` is the bearing in which it was
     driven when it bumped; None the first time, when any way will do.
     """
 
@@ -31,6 +32,8 @@ class Confinement:
     count: int = 1
     wanted: float = None
     first_s: float = None
+    rounds: int = 1
+    outside_s: float = -math.inf
 
     def away_m(self, place):
         """Return how far a place (2,) is from the middle."""
@@ -86,7 +89,11 @@ class Confinements:
             now_s, np.mean([middle, *(one.middle for one in near)], axis=0), out_m,
             min(_GROWS * out_m, max(out_most_m, out_m)),
             [one.left for one in near if one.left is not None], count=1 + len(near),
-            first_s=min((one.first_s for one in near), default=now_s))
+            first_s=now_s)
+        outside_s = max((one.outside_s for one in near), default=-math.inf)
+        inside = [one for one in near if one.began_s >= outside_s]
+        new.rounds = 1 + len(inside)
+        new.first_s = min((one.first_s for one in inside), default=now_s)
         if near and len(headings):
             new.wanted = math.atan2(np.sin(headings).sum(), np.cos(headings).sum())
         self._known.append(new)

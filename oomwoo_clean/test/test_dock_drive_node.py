@@ -177,6 +177,30 @@ def test_cancelled_on_its_way_it_stands(bench):
     assert bench.in_dock()[0] > 0.2
 
 
+def test_while_an_escape_reflex_drives_it_commands_nothing_and_then_looks_anew(bench):
+    reflex = bench.node.create_publisher(Bool, 'escape_reflex/active', LATCHED_QOS)
+    handle = bench.send(bench.dock, DockRobot.Goal(dock_id='home_dock'))
+    bench.commands.clear()
+    bench.wait(lambda: any(linear > 0.05 for linear, _ in bench.commands))
+    bench.status.clear()
+
+    def said():
+        reflex.publish(Bool(data=True))
+        return any('escape reflex drives' in status.message for status in bench.status)
+
+    bench.wait(said)
+    bench.commands.clear()
+    until = time.monotonic() + 1.0
+    bench.wait(lambda: said() and time.monotonic() > until)
+    assert all(command == (0.0, 0.0) for command in bench.commands)
+    reflex.publish(Bool(data=False))
+    bench.wait(lambda: any(command != (0.0, 0.0) for command in bench.commands))
+    bench.wait(handle.cancel_goal_async().done)
+    assert bench.result(handle)[0] == CANCELED
+    bench.stand()
+    bench.node.destroy_publisher(reflex)
+
+
 class Navigator:
     """Plays ``navigate_to_pose``: takes goals and ends them as it is told to."""
 

@@ -28,8 +28,6 @@ import pytest
 from reflex_robot import BEAMS, box_scan, CORRIDOR, Robot, ROOM
 
 
-# -- (a) ------------------------------------------------------------------------------------
-
 @pytest.mark.parametrize('side, away', [('left', -1), ('right', 1)])
 @pytest.mark.parametrize('period_s', [0.01, 0.05, 0.1])
 def test_turns_away_from_the_pressed_side_in_time(side, away, period_s):

@@ -190,6 +190,18 @@ def test_near_an_earlier_one_it_is_the_same_trap_twice_as_far_out_after_fewer_bu
     assert known.bumps(2, np.array([1.2, 0.0]), 60.0) == 2, 'never more than asked for'
 
 
+def test_who_was_wholly_outside_begins_to_count_anew():
+    known = Confinements()
+    for number in range(3):
+        last = known.begin(np.zeros(2), 10.0 * number, 0.5, 1.6)
+    assert (last.count, last.rounds, last.first_s) == (3, 3, 0.0)
+    last.outside_s = 25.0
+    again = known.begin(np.zeros(2), 40.0, 0.5, 1.6)
+    assert (again.count, again.rounds, again.first_s) == (4, 1, 40.0)
+    again = known.begin(np.zeros(2), 50.0, 0.5, 1.6)
+    assert (again.count, again.rounds, again.first_s) == (5, 2, 40.0)
+
+
 def test_far_away_or_long_after_it_is_another_one():
     known = Confinements()
     known.begin(np.zeros(2), 10.0, 0.5, 1.6)

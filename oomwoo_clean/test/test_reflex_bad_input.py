@@ -7,7 +7,15 @@ from hypothesis import strategies as st
 import numpy as np
 from oomwoo_clean.escape_reflex import EscapeReflex
 from oomwoo_clean.reflex_settings import (
-    BUMPER_STUCK, CONFINED, FOLLOW_OUT, OVERRIDDEN, ReflexSettings, STUCK, WATCH, WEDGED)
+    BUMPER_STUCK,
+    CONFINED,
+    FOLLOW_OUT,
+    OVERRIDDEN,
+    ReflexSettings,
+    STUCK,
+    WATCH,
+    WEDGED,
+)
 from oomwoo_localization.robot import load_robot
 import pytest
 from reflex_robot import Robot
