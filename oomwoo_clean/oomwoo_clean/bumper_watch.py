@@ -1,9 +1,6 @@
-"""The two halves of the bumper over time: pressed for how long, how often and where."""
-from collections import deque
+"""The two halves of the bumper over time: pressed, but for chatter, and for how long."""
 from dataclasses import dataclass
 import math
-
-import numpy as np
 
 SIDES = ('left', 'right')
 
@@ -43,11 +40,6 @@ class BumperWatch:
     def reset(self):
         """Forget everything, what is pressed too: it has to be said again."""
         self._halves = {side: _Half() for side in SIDES}
-        self._bumps = deque(maxlen=64)      # (when, x, y)
-
-    def forget_bumps(self):
-        """Begin to count anew."""
-        self._bumps.clear()
 
     def press(self, side, pressed, now_s, since_s=None):
         """
@@ -66,10 +58,6 @@ class BumperWatch:
         half.pressed = bool(pressed)
         return begins
 
-    def bump(self, place, now_s):
-        """Note a bump at a place (x, y), metres."""
-        self._bumps.append((now_s, float(place[0]), float(place[1])))
-
     def held(self, now_s):
         """Return what is pressed, chatter left out, as :class:`Held`; None: nothing."""
         pressed = {}
@@ -85,16 +73,3 @@ class BumperWatch:
         side = 'both' if len(pressed) == 2 else next(iter(pressed))
         closed = any(half.pressed for half in self._halves.values())
         return Held(side, min(pressed.values()), closed)
-
-    def crowd(self, count, radius_m, within_s, now_s):
-        """
-        Return the middle (x, y) of the last ``count`` bumps if they are near each other, or None.
-
-        Near: within ``radius_m`` of their middle and not older than ``within_s``.
-        """
-        recent = [(x, y) for when, x, y in self._bumps if now_s - when <= within_s][-count:]
-        if len(recent) < count:
-            return None
-        middle = np.mean(recent, axis=0)
-        far = np.hypot(*(np.array(recent) - middle).T).max()
-        return middle if far <= radius_m else None

@@ -84,7 +84,7 @@ class EscapeReflex(ReflexInputs):
         was = self.state == STUCK
         self._forget_trouble()
         self._restart_travel()
-        self._bumpers.forget_bumps()
+        self._bumps.forget()
         self._confinements, self._hangs = Confinements(), Confinements()
         self._watch()
         self._armed_s = self._senses.now_s
@@ -219,13 +219,13 @@ class EscapeReflex(ReflexInputs):
     def _look_whether_confined(self, now_s):
         s = self.settings
         if self.touch_cleaning:
-            self._bumpers.forget_bumps()
+            self._bumps.forget()
             return
         bumps = self._confinements.bumps(s.bumps, self._place(), now_s)
-        middle = self._bumpers.crowd(bumps, s.bumps_radius_m, s.bumps_s, now_s)
+        middle = self._bumps.crowd(bumps, s.bumps_radius_m, s.bumps_s, now_s)
         if middle is None:
             return
-        self._bumpers.forget_bumps()
+        self._bumps.forget()
         sees = self._senses.saw_lately()
         self._confinement = here = self._confinements.begin(
             middle, now_s, s.out_m, s.out_most_m if sees else s.out_m, self._headings)
@@ -260,7 +260,7 @@ class EscapeReflex(ReflexInputs):
         if math.hypot(x, y) >= self.settings.out_most_m:
             self._confinement.outside_s = self._senses.now_s
         self._forget_trouble()
-        self._bumpers.forget_bumps()
+        self._bumps.forget()
         self._watch()
 
     # -- (c) no progress ---------------------------------------------------------------------

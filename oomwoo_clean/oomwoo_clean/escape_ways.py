@@ -20,7 +20,7 @@ _BEHIND_M = 0.1               # what is this much farther than the return is hid
 _MARGINS_M, _LIKED_M = (0.02, 0.008, 0.0, -0.004), 0.06
 _CUT_M = 0.02                 # corners are cut where there is as much beyond the body
 _APART_M = 0.04               # between two corners of a way
-_SPEED, _TURN = 0.14, 1.2
+_SPEEDS, _TURN = (0.12, 0.22), 1.2             # by a way that just fits, and with room
 _AIM_RAD, _BESIDE_RAD = math.radians(5.0), math.radians(35.0)
 _NEAR_M, _AT_M = 0.1, 0.02
 _LEG_M = 0.6                  # so far it goes without looking anew
@@ -166,6 +166,7 @@ def _widest(ways, radius_m, confinement, failed):
 def _go(senses, ways, route, radius_m, touches, seen, is_out):
     """Drive along a route until a touch, its end, or far enough to look anew."""
     began, corners = senses.pose[:2].copy(), route.corners[1:]
+    speed = float(np.interp(route.clearance_m - radius_m, (0.0, _LIKED_M), _SPEEDS))
     while len(corners):
         first = ways.straight(senses.pose[:2], corners, radius_m + _CUT_M)
         target, corners = corners[first], corners[first + 1:]
@@ -181,13 +182,13 @@ def _go(senses, ways, route, radius_m, touches, seen, is_out):
             if is_out() or math.dist(senses.pose[:2], began) > _LEG_M:
                 return
             touches.passed(senses.pose)
-            yield _towards(senses.pose, target)
+            yield _towards(senses.pose, target, speed)
 
 
-def _towards(pose, target):
+def _towards(pose, target, speed):
     """Return the command that leads to a place: turn on the spot, then go."""
     dx, dy = target - pose[:2]
     error = wrap_angle(math.atan2(dy, dx) - pose[2])
     if abs(error) > (_AIM_RAD if math.hypot(dx, dy) < _NEAR_M else _BESIDE_RAD):
         return 0.0, math.copysign(min(_TURN, 3.0 * abs(error) + 0.05), error)
-    return _SPEED * max(0.3, 1.0 - abs(error) / _BESIDE_RAD), 2.0 * error
+    return speed * max(0.3, 1.0 - abs(error) / _BESIDE_RAD), 2.0 * error

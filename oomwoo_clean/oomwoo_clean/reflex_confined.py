@@ -55,6 +55,35 @@ class Places:
         return times
 
 
+class Bumps:
+    """When and where the robot bumped, lately."""
+
+    def __init__(self):
+        """Begin with none."""
+        self._known = deque(maxlen=64)      # (when, x, y)
+
+    def note(self, place, now_s):
+        """Take a bump at a place (2,), metres."""
+        self._known.append((now_s, float(place[0]), float(place[1])))
+
+    def forget(self):
+        """Begin to count anew."""
+        self._known.clear()
+
+    def crowd(self, count, radius_m, within_s, now_s):
+        """
+        Return the middle (2,) of the last ``count`` bumps if they are near each other, or None.
+
+        Near: within ``radius_m`` of their middle and not older than ``within_s``.
+        """
+        recent = [(x, y) for when, x, y in self._known if now_s - when <= within_s][-count:]
+        if len(recent) < count:
+            return None
+        middle = np.mean(recent, axis=0)
+        far = np.hypot(*(np.array(recent) - middle).T).max()
+        return middle if far <= radius_m else None
+
+
 class Confinements:
     """
     The history of being confined, by place.

@@ -4,6 +4,7 @@ import math
 
 from oomwoo_clean.bumper_watch import BumperWatch
 from oomwoo_clean.escape_moves import Senses
+from oomwoo_clean.reflex_confined import Bumps
 from oomwoo_clean.reflex_place import Whereabouts
 from oomwoo_clean.reflex_settings import STAND, WATCH
 from oomwoo_clean.scan_motion import usable
@@ -20,7 +21,7 @@ class ReflexInputs:
 
     def _forget_inputs(self, settings):
         self._senses = Senses()
-        self._bumpers = BumperWatch(settings.release_s)
+        self._bumpers, self._bumps = BumperWatch(settings.release_s), Bumps()
         self._travel = TravelWatch(settings.window_m, math.radians(settings.window_deg))
         self._where = Whereabouts(self._travel)
         self._drove_s = self._echo_s = None   # last command of others, last one of ours
@@ -37,7 +38,7 @@ class ReflexInputs:
             self._senses.felt.add(side)
             self._senses.last_side = side
             if self._where.known(now_s):
-                self._bumpers.bump(self._place(), now_s)
+                self._bumps.note(self._place(), now_s)
             if self.state == WATCH:
                 self._headings.append(self._where.pose(now_s)[2])
             self._restart_travel()

@@ -55,6 +55,13 @@ def test_a_slot_is_left_by_touch_and_edge():
     assert result.outcome == 'ESCAPED' and result.fired['HELD_BUMPER'] >= 1
 
 
+@pytest.mark.parametrize('kind, seed', [('pocket', 50005), ('forest', 50005), ('forest', 50030)])
+def test_out_of_what_no_scan_shows_and_from_among_many_legs(kind, seed):
+    """In these, edge and gaps led back to where it had been, for three minutes."""
+    result = run_trap(trap(kind, seed), 180.0, seed=seed)
+    assert result.outcome == 'ESCAPED' and result.fired['CONFINED'] >= 1
+
+
 def test_who_says_stuck_late_or_falsely_fails_the_bounds():
     good = run_trap(trap('slot', 1), 120.0)
     stuck = replace(good, outcome='STUCK', truthful=True, stuck_after_s=50.0)
