@@ -326,7 +326,7 @@ class WallBumpOut:
         return self._wrap(0.0)
 
     def _wrap(self, _):
-        """Turn round to where the surface ended, then curve, ever wider; lost after two turns."""
+        """Turn round to where the surface ended, then curve, ever wider; lost after a turn and more."""
         s = self.settings
         if not self._pivoted:
             left = self._heading + self._rate * _LAG_S - self._target
