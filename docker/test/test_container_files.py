@@ -26,11 +26,8 @@ KEYS = {
     'yaml': 'python3-yaml'}
 # And by the name in the locks, for those that apt does not have.
 LOCKED = {
-    'foxglove': 'foxglove-sdk', 'lds2d': 'lds2d', 'mcap': 'mcap',
+    'dartpy': 'dartpy', 'foxglove': 'foxglove-sdk', 'lds2d': 'lds2d', 'mcap': 'mcap',
     'mcap_ros2': 'mcap-ros2-support', 'mujoco': 'mujoco'}
-
-# What tests take where it happens to be, and are skipped without.
-OPTIONAL = {'dartpy'}
 
 
 def instructions():
@@ -185,7 +182,7 @@ def test_what_a_package_imports_is_installed_for_it(package):
     missing = {}
     for path in folder.rglob('*.py'):
         of_tests = path.is_relative_to(folder / 'test')
-        for name in imports(path) - own - OPTIONAL:
+        for name in imports(path) - own:
             if name in LOCKED:
                 assert f'\n{LOCKED[name]}==' in lock, name
             elif KEYS.get(name, name) not in declared[of_tests]:

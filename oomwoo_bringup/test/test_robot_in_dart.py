@@ -1,7 +1,8 @@
-"""The robot stands, drives, bumps and docks in Gazebo's physics engine; needs dartpy 6.20."""
+"""The robot stands, drives, bumps and docks in Gazebo's physics engine."""
 import math
 from pathlib import Path
 
+import dart_rig
 import numpy as np
 from oomwoo_localization.dock import docked_pose
 from oomwoo_localization.robot import default_robot_file, load_robot
@@ -11,13 +12,7 @@ import pytest
 from sdf_conversion import Converted, library
 import xacro
 
-try:
-    import dart_rig
-except ImportError:
-    dart_rig = None
-
-pytestmark = pytest.mark.skipif(
-    dart_rig is None or library() is None, reason='dartpy or libsdformat14 is not installed')
+pytestmark = pytest.mark.skipif(library() is None, reason='libsdformat14 is not installed')
 FILE = Path(__file__).resolve().parents[1] / 'urdf' / 'oomwoo_one.urdf.xacro'
 ROBOT = load_robot()
 LUMP = 'base_footprint_fixed_joint_lump__'
