@@ -326,7 +326,7 @@ class WallBumpOut:
         return self._wrap(0.0)
 
     def _wrap(self, _):
-        """Turn round to where the surface ended, then curve, ever wider; lost after a turn and more."""
+        """Turn round to where the surface ended, then curve, ever wider, until it is lost."""
         s = self.settings
         if not self._pivoted:
             left = self._heading + self._rate * _LAG_S - self._target
