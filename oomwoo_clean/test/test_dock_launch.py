@@ -82,9 +82,10 @@ def test_a_kitchen_without_its_dock_ends_with_status_1_and_the_reason(tmp_path):
     no_dock.write_text('/**:\n  ros__parameters: {dock_present: false}\n')
     short.write_text('/**/dock_drive:\n  ros__parameters: {vantage_points: 0}\n')
     status, lines = dock_in((f'params_file:={no_dock}',), f'params_file:={short}')
-    assert status == 1
-    assert any('docking failed: NOT_FOUND: no dock found from 1 place' in line for line in lines)
-    assert any('docking given up; exiting' in line for line in lines)
+    said = '\n'.join(lines)
+    assert status == 1, said
+    assert 'docking failed: NOT_FOUND: no dock found from 1 place' in said, said
+    assert 'docking given up; exiting' in said, said
 
 
 def test_the_parameter_file_has_known_names_at_their_defaults():
