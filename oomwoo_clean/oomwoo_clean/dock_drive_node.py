@@ -55,6 +55,7 @@ from sensor_msgs.msg import BatteryState
 from std_msgs.msg import Bool, Float32, String
 
 _TICK_S = 0.1
+_UNHEARD_S = 10.0             # of wall time that nobody may listen to commands
 _MOST_REFLEXES = 2            # after so many escapes in one goal it gives up
 _CHARGING = (BatteryState.POWER_SUPPLY_STATUS_CHARGING, BatteryState.POWER_SUPPLY_STATUS_FULL)
 _CODES = {
@@ -64,6 +65,7 @@ _CODES = {
     'WEDGED': DockRobot.Result.FAILED_TO_STAGE, 'BLOCKED': DockRobot.Result.FAILED_TO_STAGE,
     'STAGING': DockRobot.Result.FAILED_TO_STAGE,
     'STUCK': DockRobot.Result.FAILED_TO_CONTROL,
+    'NO_BASE': DockRobot.Result.FAILED_TO_CONTROL,
     'BAY_BLOCKED': DockRobot.Result.FAILED_TO_CONTROL,
     'NOT_LINED_UP': DockRobot.Result.FAILED_TO_CONTROL,
     'NO_CONTACT': DockRobot.Result.FAILED_TO_CHARGE,
@@ -124,6 +126,7 @@ class DockDriveNode(SuiteNode):
         self._stepped_s = -math.inf
         self._state = None
         self._command = self.create_publisher(Twist, 'cmd_vel', 10)
+        self._unheard_s = None              # wall time since when nobody listens to it
         self._states = self.create_publisher(String, '~/state', LATCHED_QOS)
         self._intake = ScanIntake(
             self, self._frames, settings.base_frame, settings.odom_frame, self._on_scan)
@@ -265,6 +268,8 @@ class DockDriveNode(SuiteNode):
         if problem is not None:
             self._end(FAILED, *problem)
             return
+        if self._intake.done_s > 0.0 and not self._heard():     # without scans, that is said first
+            return
         if job.kind == 'undock':
             self._drive.undock(job.undocking_time_s)
             self._begin_driving(job)
@@ -288,6 +293,20 @@ class DockDriveNode(SuiteNode):
                 self.get_logger().warning('no navigate_to_pose server: searching from here')
         self._drive.start(self.settings.mode, hint)
         self._begin_driving(job)
+
+    def _heard(self):
+        """Tell whether somebody listens to commands: unheard, the robot would seem to be stuck."""
+        if self._command.get_subscription_count():
+            self._unheard_s = None
+            return True
+        now_s = self._steady_s()
+        if self._unheard_s is None:
+            self._unheard_s = now_s
+        elif now_s - self._unheard_s > _UNHEARD_S:
+            self._unheard_s = None
+            topic = self.resolve_topic_name('cmd_vel')
+            self._end(FAILED, 'NO_BASE', f'nobody listens to {topic}: is the base running?')
+        return False
 
     def _is_far(self, hint):
         here = self._frames.pose(self.settings.odom_frame, self.settings.base_frame)

@@ -19,6 +19,7 @@ from oomwoo_localization.settings import setting
 _TURNED_RAD = math.radians(1.5)     # a turn in place ends within this
 _TURN_GAIN = 4.0                    # 1/s
 _HEADING_GAIN = 2.5                 # 1/s, while driving straight
+_MOVED = (0.01, 0.01, math.radians(3.0))
 _TURN_FIRST_RAD = math.radians(20.0)    # a larger change of heading is turned in place
 _STEER_FROM_M = 0.10                # nearer to its goal the robot holds its heading
 _HEADINGS = 72
@@ -68,6 +69,7 @@ class Pilot:
         self.shape = shape
         self.floor = SeenFloor(robot.body.radius, settings)
         self.seen, self._number = None, 0
+        self.has_moved, self._began_at = False, None       # ever; (3,) in odom
         self.points = np.zeros((0, 2))      # of the newest scan in the base frame, smoothed
         self.dock = None                    # (3,) in odom, once two scans agree
         self.dock_time_s = -math.inf        # of the newest scan that told where the dock is
@@ -83,6 +85,10 @@ class Pilot:
     def take(self, seen):
         """Take in an observation with a scan, before the next command is asked for."""
         self.seen = seen
+        if self._began_at is None:
+            self._began_at = seen.odom
+        self.has_moved |= bool(np.any(
+            np.abs(compose(inverse(self._began_at), seen.odom)) > _MOVED))
         points, _ = scan_points(smoothed(seen.scan), seen.base_from_scan)
         self.points = points[:, :2]
         self.floor.see(seen.odom, seen.base_from_scan[:2, 3], self.points)

@@ -6,6 +6,7 @@ from oomwoo_clean.dock_types import DockFailure
 from oomwoo_localization.frames import wrap_angle
 
 _STALLED_S = 1.5              # commanded to move for this long without moving: stuck
+_FIRST_S = 5.0                # the first time: commands may need a while to find their way
 _STALLED_M, _STALLED_RAD = 0.01, math.radians(3.0)
 _CHECK_TURN_RAD = math.radians(40.0)
 _VIEW_M = 3.0                 # what is farther away counts as this far
@@ -26,9 +27,10 @@ class DriveWatch:
         moved = math.dist(pilot.odom[:2], self._from[:2]) > _STALLED_M
         if moved or abs(speed) < 0.02:
             self._since_s, self._from = pilot.time_s, pilot.odom.copy()
-        elif pilot.time_s - self._since_s > _STALLED_S:
+        elif pilot.time_s - self._since_s > _patience_s(pilot):
             raise DockFailure(
-                'STUCK', f'the wheels do not move the robot: nothing for {_STALLED_S} s')
+                'STUCK', 'the wheels do not move the robot: nothing for '
+                f'{_patience_s(pilot)} s')
 
 
 class TurnWatch:
@@ -46,7 +48,7 @@ class TurnWatch:
         turned = wrap_angle(pilot.odom[2] - self._yaw)
         if abs(turned) > _STALLED_RAD or abs(rate) < 0.2:
             self._since_s, self._yaw = pilot.time_s, pilot.odom[2]
-        elif pilot.time_s - self._since_s > _STALLED_S:
+        elif pilot.time_s - self._since_s > _patience_s(pilot):
             raise DockFailure('WEDGED', 'the robot cannot turn: its wheels do not move; '
                               + nearest_thing(pilot))
         turned = wrap_angle(pilot.odom[2] - self._view_yaw)
@@ -58,6 +60,11 @@ class TurnWatch:
                     f'the robot cannot turn: its wheels turned {math.degrees(turned):.0f} deg, '
                     f'what it sees turned {math.degrees(seen):.0f}; ' + nearest_thing(pilot))
             self._view, self._view_yaw = pilot.seen.scan, pilot.odom[2]
+
+
+def _patience_s(pilot):
+    """Return how long a command may be without effect."""
+    return _STALLED_S if pilot.has_moved else _FIRST_S
 
 
 def nearest_thing(pilot):

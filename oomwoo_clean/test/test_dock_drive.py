@@ -138,6 +138,22 @@ def test_a_robot_that_cannot_turn_says_so_and_does_not_wait_for_its_time_to_run_
     assert len(outputs) * PERIOD_S < 15.0
 
 
+def test_a_base_that_hears_the_first_commands_late_is_not_taken_for_a_stuck_one():
+    """Later on, the same silence of the wheels is named at once."""
+    def late(_):
+        world.stuck = 'wheels' if world.time_s < 3.0 or world.time_s > halt_s else ''
+
+    halt_s = math.inf
+    world = DockWorld(stuck='wheels')
+    _, outputs = drive_home(world, watch=late)
+    assert outputs[-1].state == DONE and docked(world), outputs[-1].message
+    halt_s = 8.0
+    world = DockWorld(stuck='wheels')
+    _, outputs = drive_home(world, watch=late)
+    assert outputs[-1].reason_code in ('WEDGED', 'STUCK')
+    assert 1.5 <= len(outputs) * PERIOD_S - halt_s < 3.0
+
+
 def test_a_cage_is_named_at_once():
     bars = [(1.2 + 0.206 * math.cos(a), 0.4 + 0.206 * math.sin(a), 0.03)
             for a in np.radians([10, 100, 190, 280])]

@@ -347,6 +347,21 @@ def test_what_never_comes_ends_the_docking_and_the_node_with_status_1(sim_time, 
     assert 'docking given up; exiting' in errors
 
 
+def test_a_base_that_does_not_listen_is_named_and_not_taken_for_a_robot_that_is_stuck(bench):
+    process = subprocess.Popen(
+        [sys.executable, '-m', 'oomwoo_clean.dock_drive_node', '--ros-args', '-r', '__ns:=/other',
+         '-r', 'scan:=/scan', *(part for p in (
+             'dock_on_start:=true', 'exit_when_done:=true', 'use_sim_time:=true')
+             for part in ('-p', p))],
+        stderr=subprocess.PIPE, text=True, cwd=HERE)
+    try:
+        errors = process.communicate(timeout=90)[1]
+    finally:
+        end(process)
+    assert process.returncode == 1
+    assert 'NO_BASE: nobody listens to /other/cmd_vel: is the base running?' in errors, errors
+
+
 def test_a_parameter_that_makes_no_sense_ends_the_node_and_is_named():
     process = start('oomwoo_clean.dock_drive_node', 'staging_m:=0.01')
     assert process.wait(90) == 2 and 'staging_m' in process.stderr.read()
