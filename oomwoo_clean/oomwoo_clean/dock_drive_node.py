@@ -96,7 +96,8 @@ class NodeSettings(DriveSettings, DetectorSettings, SightSettings, DockShapeSett
     navigate_beyond_m: float = setting(
         2.5, 'a known dock farther than this is driven to with navigate_to_pose', 'm', 0.5, 100.0)
     frame_patience_s: float = setting(
-        2.0, 'a goal waits this long for the transform of its dock pose', 's', 0.0, 60.0)
+        2.0, 'a goal waits this long for the transform of its dock pose, and for a navigator', 's',
+        0.0, 60.0)
     stale_s: float = setting(0.5, 'a scan older than this is not driven by', 's', 0.05, 5.0)
     beacon_stale_s: float = setting(
         0.5, 'readings of the receivers older than this say nothing', 's', 0.05, 5.0)
@@ -290,6 +291,8 @@ class DockDriveNode(SuiteNode):
                     job.phase, job.navigating_since_s = NAVIGATE, self.now_s()
                     self._say('GOTO', OK, 'navigating to the dock')
                     return
+                if self.now_s() - job.began_s <= self.settings.frame_patience_s:
+                    return                  # what was started together knows each other by then
                 self.get_logger().warning('no navigate_to_pose server: searching from here')
         self._drive.start(self.settings.mode, hint)
         self._begin_driving(job)

@@ -105,11 +105,18 @@ class StubPrefix:
                     and time.monotonic() < end):
                 time.sleep(0.1)
         finally:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGINT)
-            try:
-                output, _ = process.communicate(timeout=60)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-                output, _ = process.communicate()
+            output = _ended(process)
         return self.records(), output, process.returncode
+
+
+def _ended(process):
+    """Interrupt a launch, once more when nothing comes of it, and return its output."""
+    steps = (signal.SIGINT, 20.0), (signal.SIGINT, 40.0), (signal.SIGKILL, None)
+    for number, patience_s in steps:
+        if process.poll() is None:
+            os.killpg(process.pid, number)
+        try:
+            return process.communicate(timeout=patience_s)[0]
+        except subprocess.TimeoutExpired:
+            continue
+    return ''
