@@ -8,8 +8,9 @@ import sys
 
 from geometry_msgs.msg import Twist
 from oomwoo_bringup.command_guard import CommandGuard
+from oomwoo_localization.process_ros_support import run_node
 from oomwoo_localization.robot import load_robot
-from oomwoo_localization.ros_support import OK, run_node, SuiteNode, twist_msg, WARN
+from oomwoo_localization.ros_support import OK, SuiteNode, twist_msg, WARN
 from oomwoo_localization.settings import setting
 from rclpy.clock import Clock, ClockType
 

@@ -17,7 +17,8 @@ from oomwoo_bringup.foxglove_server import (
     LayoutError,
     ServerError,
 )
-from oomwoo_localization.ros_support import OK, publishers_qos, run_node, SuiteNode, WARN
+from oomwoo_localization.process_ros_support import run_node
+from oomwoo_localization.ros_support import OK, publishers_qos, SuiteNode, WARN
 from oomwoo_localization.settings import setting
 from oomwoo_sim_support.recording import DefinitionError, message_definition
 from rclpy.clock import Clock, ClockType

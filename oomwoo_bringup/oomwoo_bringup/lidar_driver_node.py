@@ -9,8 +9,9 @@ import sys
 
 import numpy as np
 from oomwoo_bringup.lidar_driver import beams_of, LidarReader, LidarSettings
+from oomwoo_localization.process_ros_support import run_node
 from oomwoo_localization.robot import load_robot
-from oomwoo_localization.ros_support import ERROR, OK, run_node, SENSOR_QOS, SuiteNode, WARN
+from oomwoo_localization.ros_support import ERROR, OK, SENSOR_QOS, SuiteNode, WARN
 from oomwoo_localization.settings import setting
 from rclpy.time import Time
 from sensor_msgs.msg import LaserScan

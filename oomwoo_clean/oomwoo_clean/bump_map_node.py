@@ -14,15 +14,15 @@ import numpy as np
 from oomwoo_clean.bump_map import BumpMap, BumpMapSettings
 from oomwoo_clean.bump_map_store import BumpMapFileError, same_home
 from oomwoo_localization.frames import compose
+from oomwoo_localization.frames_ros_support import FrameTree
 from oomwoo_localization.grids import GridError
+from oomwoo_localization.process_ros_support import run_node
 from oomwoo_localization.ros_support import (
-    FrameTree,
     grid_from_msg,
     grid_to_msg,
     LATCHED_QOS,
     OK,
     pose_from_msg,
-    run_node,
     seconds,
     SENSOR_QOS,
     SuiteNode,

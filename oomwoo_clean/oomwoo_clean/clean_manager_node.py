@@ -16,13 +16,8 @@ from oomwoo_clean.job_node import JobNode, JobNodeSettings
 from oomwoo_clean.job_run import CANCELLED, DONE, IDLE, PAUSED
 from oomwoo_clean.manager_ros_support import EdgeMarkers, FollowerLine
 from oomwoo_localization.grids import GridError
-from oomwoo_localization.ros_support import (
-    ERROR,
-    grid_from_msg,
-    LATCHED_QOS,
-    ReflexWatch,
-    run_node,
-)
+from oomwoo_localization.process_ros_support import run_node
+from oomwoo_localization.ros_support import ERROR, grid_from_msg, LATCHED_QOS, ReflexWatch
 from oomwoo_localization.settings import setting
 from oomwoo_localization_msgs.action import CleanEdges
 from rclpy.action import ActionServer, CancelResponse, GoalResponse

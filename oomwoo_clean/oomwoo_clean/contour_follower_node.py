@@ -23,13 +23,13 @@ from oomwoo_clean.contour_follower import (
 from oomwoo_clean.drivers_ros_support import OtherDrivers
 from oomwoo_clean.front_guard import polar_point
 from oomwoo_localization.frames import transform_points
+from oomwoo_localization.frames_ros_support import FrameTree
+from oomwoo_localization.process_ros_support import run_node
 from oomwoo_localization.ros_support import (
-    FrameTree,
     LATCHED_QOS,
     OK,
     pose_from_msg,
     ReflexWatch,
-    run_node,
     scan_from_msg,
     seconds,
     SENSOR_QOS,

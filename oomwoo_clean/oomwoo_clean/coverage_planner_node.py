@@ -16,7 +16,8 @@ from oomwoo_clean.coverage_run import (
 from oomwoo_clean.coverage_sweep import CoverageSettings, CoverageSweep
 from oomwoo_clean.job_node import JobNode, JobNodeSettings
 from oomwoo_localization.pockets_ros_support import PocketWatch
-from oomwoo_localization.ros_support import LATCHED_QOS, ReflexWatch, run_node, WARN
+from oomwoo_localization.process_ros_support import run_node
+from oomwoo_localization.ros_support import LATCHED_QOS, ReflexWatch, WARN
 from oomwoo_localization.settings import setting
 from std_msgs.msg import Bool
 

@@ -17,7 +17,7 @@ import sys
 import time
 
 from oomwoo_clean.demo_progress_node import DemoProgressNode
-from oomwoo_localization.ros_support import run_node
+from oomwoo_localization.process_ros_support import run_node
 
 _STOP_PATIENCE_S = 15.0
 _LAUNCH_SAYS = '[launch.user]: '

@@ -13,16 +13,10 @@ from oomwoo_clean.dock_beacon import beacon_sight, SightSettings
 from oomwoo_clean.dock_detector import DetectorSettings, DockDetector, DockTracker
 from oomwoo_clean.dock_settings import DockShapeSettings
 from oomwoo_localization.frames import compose, inverse
+from oomwoo_localization.frames_ros_support import FrameTree
+from oomwoo_localization.process_ros_support import run_node
 from oomwoo_localization.robot import load_robot
-from oomwoo_localization.ros_support import (
-    FrameTree,
-    OK,
-    pose_from_msg,
-    pose_to_msg,
-    run_node,
-    SuiteNode,
-    WARN,
-)
+from oomwoo_localization.ros_support import OK, pose_from_msg, pose_to_msg, SuiteNode, WARN
 from oomwoo_localization.scan_ros_support import ScanIntake
 from oomwoo_localization.settings import setting
 from std_msgs.msg import Float32

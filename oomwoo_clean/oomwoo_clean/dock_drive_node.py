@@ -36,14 +36,14 @@ from oomwoo_clean.dock_ros_support import (
 from oomwoo_clean.dock_settings import DockShapeSettings
 from oomwoo_clean.drivers_ros_support import OtherDrivers
 from oomwoo_localization.frames import compose, inverse
+from oomwoo_localization.frames_ros_support import FrameTree
+from oomwoo_localization.process_ros_support import run_node
 from oomwoo_localization.robot import load_robot
 from oomwoo_localization.ros_support import (
     ERROR,
-    FrameTree,
     LATCHED_QOS,
     OK,
     ReflexWatch,
-    run_node,
     SuiteNode,
     twist_msg,
     WARN,

@@ -14,13 +14,13 @@ from nav_msgs.msg import Odometry
 from oomwoo_clean.escape_reflex import EscapeReflex
 from oomwoo_clean.reflex_ros_support import NoGoPockets, RareFrames
 from oomwoo_clean.reflex_settings import OVERRIDDEN, ReflexSettings, STUCK, WATCH
+from oomwoo_localization.process_ros_support import run_node
 from oomwoo_localization.robot import load_robot
 from oomwoo_localization.ros_support import (
     ERROR,
     LATCHED_QOS,
     OK,
     pose_from_msg,
-    run_node,
     scan_from_msg,
     seconds,
     SENSOR_QOS,

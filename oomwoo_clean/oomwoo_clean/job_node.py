@@ -7,16 +7,9 @@ from oomwoo_clean.drivers_ros_support import OtherCleaners
 from oomwoo_clean.edge_sweep import map_hash
 from oomwoo_clean.job_run import HELD, IDLE, PAUSED, STUCK, WAITING
 from oomwoo_clean.navigator_ros_support import NavigatorLine
+from oomwoo_localization.frames_ros_support import FrameTree
 from oomwoo_localization.grids import GridError
-from oomwoo_localization.ros_support import (
-    ERROR,
-    FrameTree,
-    grid_from_msg,
-    LATCHED_QOS,
-    OK,
-    SuiteNode,
-    WARN,
-)
+from oomwoo_localization.ros_support import ERROR, grid_from_msg, LATCHED_QOS, OK, SuiteNode, WARN
 from oomwoo_localization.settings import setting
 from oomwoo_localization.start_grace import StartGrace
 from std_msgs.msg import Bool, Float32, String

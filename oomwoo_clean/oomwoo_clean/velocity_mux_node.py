@@ -8,7 +8,8 @@ import sys
 
 from geometry_msgs.msg import Twist
 from oomwoo_clean.velocity_mux import sources, VelocityMux
-from oomwoo_localization.ros_support import LATCHED_QOS, OK, run_node, SuiteNode, WARN
+from oomwoo_localization.process_ros_support import run_node
+from oomwoo_localization.ros_support import LATCHED_QOS, OK, SuiteNode, WARN
 from std_msgs.msg import Bool
 
 

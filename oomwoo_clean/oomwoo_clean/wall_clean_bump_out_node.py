@@ -13,12 +13,12 @@ from oomwoo_clean.bump_out_settings import BumpOutSettings
 from oomwoo_clean.bumper_sense import SIDES
 from oomwoo_clean.drivers_ros_support import OtherDrivers
 from oomwoo_clean.wall_bump_out import HALT, IDLE, WallBumpOut
+from oomwoo_localization.process_ros_support import run_node
 from oomwoo_localization.ros_support import (
     LATCHED_QOS,
     OK,
     pose_from_msg,
     ReflexWatch,
-    run_node,
     seconds,
     SENSOR_QOS,
     SuiteNode,

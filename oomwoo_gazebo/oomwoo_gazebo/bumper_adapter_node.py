@@ -10,8 +10,9 @@ import math
 import sys
 
 from oomwoo_gazebo.bumper import Bumper, BumperState, SIDES
+from oomwoo_localization.process_ros_support import run_node
 from oomwoo_localization.robot import load_robot
-from oomwoo_localization.ros_support import OK, run_node, SuiteNode, WARN
+from oomwoo_localization.ros_support import OK, SuiteNode, WARN
 from oomwoo_localization.settings import setting, SettingError
 from rclpy.clock import Clock, ClockType
 from rclpy.serialization import deserialize_message

@@ -12,8 +12,9 @@ import sys
 
 from geometry_msgs.msg import Twist
 from oomwoo_gazebo.command_expiry import CommandExpiry
+from oomwoo_localization.process_ros_support import run_node
 from oomwoo_localization.robot import load_robot
-from oomwoo_localization.ros_support import OK, run_node, SuiteNode, twist_msg, WARN
+from oomwoo_localization.ros_support import OK, SuiteNode, twist_msg, WARN
 from oomwoo_localization.settings import setting
 
 _TICK_S = 0.05

@@ -15,7 +15,8 @@ from oomwoo_gazebo.scan_watch import (
     SCAN,
     software_rendering,
 )
-from oomwoo_localization.ros_support import ERROR, OK, run_node, SENSOR_QOS, SuiteNode, WARN
+from oomwoo_localization.process_ros_support import run_node
+from oomwoo_localization.ros_support import ERROR, OK, SENSOR_QOS, SuiteNode, WARN
 from oomwoo_localization.settings import setting
 from rclpy.clock import Clock, ClockType
 from rosgraph_msgs.msg import Clock as ClockMsg

@@ -13,7 +13,8 @@ from importlib.metadata import entry_points
 import inspect
 import sys
 
-from oomwoo_localization.ros_support import run_nodes, SuiteNode
+from oomwoo_localization.process_ros_support import run_nodes
+from oomwoo_localization.ros_support import SuiteNode
 from rclpy.utilities import remove_ros_args
 
 

@@ -7,15 +7,9 @@ from geometry_msgs.msg import Point
 import numpy as np
 from oomwoo_localization.dynamic_objects import DynamicObjects, DynamicSettings
 from oomwoo_localization.frames import transform_points
-from oomwoo_localization.ros_support import (
-    FrameTree,
-    OK,
-    run_node,
-    scan_from_msg,
-    SENSOR_QOS,
-    SuiteNode,
-    WARN,
-)
+from oomwoo_localization.frames_ros_support import FrameTree
+from oomwoo_localization.process_ros_support import run_node
+from oomwoo_localization.ros_support import OK, scan_from_msg, SENSOR_QOS, SuiteNode, WARN
 from oomwoo_localization.scans import scan_points, ScanError
 from oomwoo_localization.settings import setting
 from rclpy.duration import Duration

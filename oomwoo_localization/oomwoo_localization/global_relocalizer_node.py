@@ -12,7 +12,9 @@ import sys
 
 from nav_msgs.msg import OccupancyGrid
 import numpy as np
+from oomwoo_localization.frames_ros_support import FrameTree
 from oomwoo_localization.grids import GridError
+from oomwoo_localization.process_ros_support import run_node
 from oomwoo_localization.relocalizer import (
     refusal,
     Relocalization,
@@ -21,12 +23,10 @@ from oomwoo_localization.relocalizer import (
 )
 from oomwoo_localization.ros_support import (
     ERROR,
-    FrameTree,
     grid_from_msg,
     LATCHED_QOS,
     OK,
     pose_to_msg,
-    run_node,
     scan_from_msg,
     seconds,
     SENSOR_QOS,

@@ -6,15 +6,15 @@ import sys
 
 from nav_msgs.msg import OccupancyGrid
 import numpy as np
+from oomwoo_localization.frames_ros_support import FrameTree
 from oomwoo_localization.grids import GridError, load_map
 from oomwoo_localization.health import HealthSettings, LostDetector, ScanScorer
+from oomwoo_localization.process_ros_support import run_node
 from oomwoo_localization.ros_support import (
     ERROR,
-    FrameTree,
     grid_from_msg,
     LATCHED_QOS,
     OK,
-    run_node,
     SENSOR_QOS,
     SuiteNode,
     WARN,

@@ -11,8 +11,10 @@ import sys
 from geometry_msgs.msg import PoseArray, PoseWithCovarianceStamped
 from nav_msgs.msg import OccupancyGrid
 import numpy as np
+from oomwoo_localization.frames_ros_support import FrameTree
 from oomwoo_localization.grids import GridError
 from oomwoo_localization.localization_manager import LocalizationManager
+from oomwoo_localization.process_ros_support import run_node
 from oomwoo_localization.recovery_ros_support import CommandLine, OtherDrivers
 from oomwoo_localization.recovery_types import (
     Answer,
@@ -24,14 +26,12 @@ from oomwoo_localization.recovery_types import (
 from oomwoo_localization.robot import load_robot
 from oomwoo_localization.ros_support import (
     ERROR,
-    FrameTree,
     grid_from_msg,
     LATCHED_QOS,
     OK,
     pose_from_msg,
     pose_to_msg,
     ReflexWatch,
-    run_node,
     scan_from_msg,
     seconds,
     SENSOR_QOS,

@@ -1,14 +1,7 @@
-"""
-What every node of the suite does alike: parameters, status, QoS, conversions, an orderly stop.
-
-The only module beside the nodes and launch files that imports ROS.
-"""
+"""What every node of the suite does alike: parameters, status, QoS, topics, conversions."""
 from array import array
 from dataclasses import fields, replace
-import gc
 import math
-import signal
-import sys
 import time
 
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
@@ -35,22 +28,16 @@ import rclpy
 from rclpy.clock import ClockChange
 from rclpy.duration import Duration
 from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
-from rclpy.experimental import EventsExecutor
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, qos_profile_sensor_data, QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
-from rclpy.signals import SignalHandlerOptions
-from rclpy.task import Future
-from rclpy.time import Time
 from std_msgs.msg import Bool
-from tf2_ros import Buffer, TransformListener
 
 SENSOR_QOS = qos_profile_sensor_data
 LATCHED_QOS = QoSProfile(
     depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
-_LOOK_S = 0.2                 # how often a process looks whether it is to end
-_REFLEX_SILENT_S = 1.5        # it says twice a second that it drives
+_REFLEX_SILENT_S = 1.5      # it says twice a second that it drives
 
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 
@@ -361,113 +348,3 @@ def publishers_qos(publishers, depth):
         depth=depth,
         durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
         reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT)
-
-
-class FrameTree:
-    """
-    Transforms by name, as plane poses or matrices; None, not an exception, without one.
-
-    Nodes that :func:`run_nodes` runs in one process share what was heard: taking in tf is much of
-    what a small node does.
-    """
-
-    def __init__(self, node):
-        """Listen to /tf and /tf_static for ``node``."""
-        heard = {} if SharedProcess.here is None else SharedProcess.here.frames
-        topic = node.resolve_topic_name('/tf')
-        if topic not in heard:
-            buffer = Buffer(node=node)
-            heard[topic] = buffer, TransformListener(buffer, node, spin_thread=False)
-        self._buffer, self._listener = heard[topic]
-        # lookup_transform asks whether it can and then does, which costs twice as much.
-        self._find = self._buffer.lookup_transform_core
-        self.error = ''
-
-    def matrix(self, target, source, stamp=None):
-        """Return the 4 x 4 ``target_from_source`` at ``stamp`` or latest; None: see ``error``."""
-        try:
-            found = self._find(target, source, stamp or Time())
-            return matrix_from_msg(found.transform)
-        except Exception as error:   # four unrelated classes of tf2's; ValueError if broken
-            self.error = f'no transform {target} <- {source}: {error}'
-            return None
-
-    def pose(self, target, source, stamp=None):
-        """Return the plane pose ``(x, y, yaw)`` of ``source`` in ``target``; None: ``error``."""
-        matrix = self.matrix(target, source, stamp)
-        if matrix is None:
-            return None
-        return np.array([matrix[0, 3], matrix[1, 3], math.atan2(matrix[1, 0], matrix[0, 0])])
-
-    def stamped_pose(self, target, source):
-        """Return the latest (pose, stamp_s) of ``source`` in ``target``; None: see ``error``."""
-        try:
-            found = self._find(target, source, Time())
-            matrix = matrix_from_msg(found.transform)
-        except Exception as error:           # as in matrix()
-            self.error = f'no transform {target} <- {source}: {error}'
-            return None
-        pose = np.array([matrix[0, 3], matrix[1, 3], math.atan2(matrix[1, 0], matrix[0, 0])])
-        return pose, seconds(found.header.stamp)
-
-    def clear(self):
-        """Forget all moving transforms, after a jump back in time."""
-        self._buffer.clear()
-
-
-def run_node(factory, args=None):
-    """Run one node, as :func:`run_nodes` does."""
-    return run_nodes([factory], args)
-
-
-def run_nodes(factories, args=None):
-    """
-    Run nodes in this process until SIGINT, SIGTERM or one of them is done, then stop each.
-
-    ``factories`` are called without arguments, after ``rclpy.init(args=args)``. Nodes are stopped
-    while they can still publish, so that each can leave the robot standing; what a callback raises
-    goes on only after that. Returns the exit status: 0, 2 when a node refuses its parameters, or
-    ``exit_status`` of the node that asked for the end with ``done = True``.
-    """
-    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
-    ended = []
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: ended.append(True))
-    nodes = []
-    SharedProcess.here = SharedProcess() if len(factories) > 1 else None
-    try:
-        try:
-            for factory in factories:
-                nodes.append(factory())
-        except (SettingError, ValueError, OSError) as error:
-            print(f'error: {error}', file=sys.stderr, flush=True)
-            return 2
-        executor = EventsExecutor()
-        for node in nodes:
-            executor.add_node(node)
-        # What is there by now stays; the collector need not look through it again and again.
-        gc.collect()
-        gc.freeze()
-        done, never = [], Future(executor=executor)
-        try:
-            while not ended and not done:
-                # Not spin_once, which sets up a wait for each single event.
-                executor.spin_until_future_complete(never, timeout_sec=_LOOK_S)
-                done = [node for node in nodes if getattr(node, 'done', False)]
-        finally:
-            for node in nodes:
-                _stop(node)
-        return getattr((done or nodes)[0], 'exit_status', 0)
-    finally:
-        SharedProcess.here = None
-        for node in nodes:
-            node.destroy_node()
-        rclpy.try_shutdown()
-
-
-def _stop(node):
-    """Stop a node; one that cannot be stopped keeps no other from it, and hides no error."""
-    try:
-        node.stop()
-    except Exception as error:              # of any kind: the others have to stand as well
-        node.get_logger().error(f'not stopped in order: {type(error).__name__}: {error}')

@@ -9,7 +9,8 @@ from copy import copy
 import math
 import sys
 
-from oomwoo_localization.ros_support import OK, run_node, SENSOR_QOS, SuiteNode, WARN
+from oomwoo_localization.process_ros_support import run_node
+from oomwoo_localization.ros_support import OK, SENSOR_QOS, SuiteNode, WARN
 from oomwoo_localization.scan_filter import filtered_ranges, FilterSettings
 from sensor_msgs.msg import LaserScan
 

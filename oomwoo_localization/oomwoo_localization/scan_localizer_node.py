@@ -7,18 +7,18 @@ from geometry_msgs.msg import PoseWithCovarianceStamped, TransformStamped
 from nav_msgs.msg import OccupancyGrid
 import numpy as np
 from oomwoo_localization.frames import compose
+from oomwoo_localization.frames_ros_support import FrameTree
 from oomwoo_localization.grids import GridError
+from oomwoo_localization.process_ros_support import run_node
 from oomwoo_localization.robot import load_robot
 from oomwoo_localization.ros_support import (
     ERROR,
-    FrameTree,
     grid_from_msg,
     LATCHED_QOS,
     matrix_from_msg,
     OK,
     pose_from_msg,
     pose_to_msg,
-    run_node,
     SuiteNode,
     WARN,
 )

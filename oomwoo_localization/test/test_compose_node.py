@@ -5,8 +5,10 @@ import sys
 import time
 
 from oomwoo_localization.compose_node import node_class
+from oomwoo_localization.frames_ros_support import FrameTree
 from oomwoo_localization.localization_health_node import LocalizationHealthNode
-from oomwoo_localization.ros_support import FrameTree, LATCHED_QOS, run_nodes, SuiteNode
+from oomwoo_localization.process_ros_support import run_nodes
+from oomwoo_localization.ros_support import LATCHED_QOS, SuiteNode
 import pytest
 from rcl_interfaces.srv import GetParameters
 import rclpy

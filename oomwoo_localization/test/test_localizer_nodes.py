@@ -12,9 +12,9 @@ from geometry_msgs.msg import PoseWithCovarianceStamped, TransformStamped
 from nav_msgs.msg import OccupancyGrid as OccupancyGridMsg
 import numpy as np
 from oomwoo_localization.frames import compose, inverse, quaternion_from_yaw
+from oomwoo_localization.frames_ros_support import FrameTree
 from oomwoo_localization.grids import OccupancyGrid
 from oomwoo_localization.ros_support import (
-    FrameTree,
     grid_to_msg,
     LATCHED_QOS,
     pose_from_msg,

@@ -9,8 +9,9 @@ import sys
 
 import numpy as np
 from oomwoo_localization.dock import docked_pose
+from oomwoo_localization.process_ros_support import run_node
 from oomwoo_localization.robot import load_robot
-from oomwoo_localization.ros_support import OK, run_node, SuiteNode, WARN
+from oomwoo_localization.ros_support import OK, SuiteNode, WARN
 from oomwoo_localization.settings import setting
 from oomwoo_sim_support.battery import Battery, BatterySettings, contacts_meet
 from oomwoo_sim_support.battery_ros_support import battery_msg

@@ -10,15 +10,15 @@ import sys
 from action_msgs.msg import GoalStatus, GoalStatusArray
 from nav_msgs.msg import OccupancyGrid, Odometry
 import numpy as np
+from oomwoo_localization.frames_ros_support import FrameTree
 from oomwoo_localization.grids import GridError
+from oomwoo_localization.process_ros_support import run_node
 from oomwoo_localization.ros_support import (
     ERROR,
-    FrameTree,
     grid_from_msg,
     LATCHED_QOS,
     OK,
     pose_from_msg,
-    run_node,
     SuiteNode,
     WARN,
 )

@@ -8,18 +8,18 @@ from nav2_msgs.action import NavigateToPose
 from nav_msgs.msg import OccupancyGrid, Path
 import numpy as np
 from oomwoo_localization.frames import compose
+from oomwoo_localization.frames_ros_support import FrameTree
 from oomwoo_localization.grids import GridError
 from oomwoo_localization.pockets_ros_support import PocketWatch
+from oomwoo_localization.process_ros_support import run_node
 from oomwoo_localization.ros_support import (
     ERROR,
-    FrameTree,
     grid_from_msg,
     LATCHED_QOS,
     OK,
     pose_from_msg,
     pose_to_msg,
     ReflexWatch,
-    run_node,
     scan_from_msg,
     SENSOR_QOS,
     SuiteNode,

@@ -9,8 +9,9 @@ from geometry_msgs.msg import TransformStamped, Twist
 from nav_msgs.msg import Odometry
 import numpy as np
 from oomwoo_localization.frames import compose, inverse, quaternion_from_yaw
+from oomwoo_localization.process_ros_support import run_node
 from oomwoo_localization.robot import load_robot
-from oomwoo_localization.ros_support import OK, pose_to_msg, run_node, SENSOR_QOS, SuiteNode, WARN
+from oomwoo_localization.ros_support import OK, pose_to_msg, SENSOR_QOS, SuiteNode, WARN
 from oomwoo_localization.settings import setting, SettingError
 from oomwoo_sim_support.battery_ros_support import battery_msg
 from oomwoo_sim_support.embedded_sim import EmbeddedSim

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import sys
 
 import numpy as np
+from oomwoo_localization.process_ros_support import run_node
 from oomwoo_localization.robot import load_robot
-from oomwoo_localization.ros_support import OK, run_node, SuiteNode, WARN
+from oomwoo_localization.ros_support import OK, SuiteNode, WARN
 from oomwoo_localization.settings import setting, SettingError
 from oomwoo_sim_support.ir_beacon import BeaconSettings, IrBeacon, line_is_blocked
 from oomwoo_sim_support.layout import load_layout

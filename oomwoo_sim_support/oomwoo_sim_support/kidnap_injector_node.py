@@ -7,16 +7,9 @@ import sys
 from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import OccupancyGrid
 from oomwoo_localization.grids import GridError
+from oomwoo_localization.process_ros_support import run_node
 from oomwoo_localization.robot import load_robot
-from oomwoo_localization.ros_support import (
-    ERROR,
-    grid_from_msg,
-    LATCHED_QOS,
-    OK,
-    run_node,
-    SuiteNode,
-    WARN,
-)
+from oomwoo_localization.ros_support import ERROR, grid_from_msg, LATCHED_QOS, OK, SuiteNode, WARN
 from oomwoo_localization.settings import setting
 from oomwoo_sim_support.kidnap import KidnapDraw
 from oomwoo_sim_support.robot_mover import RobotMover, stamped

@@ -10,16 +10,9 @@ import sys
 
 from geometry_msgs.msg import PoseWithCovarianceStamped
 from nav_msgs.msg import Odometry
-from oomwoo_localization.ros_support import (
-    ERROR,
-    FrameTree,
-    OK,
-    pose_from_msg,
-    run_node,
-    seconds,
-    SuiteNode,
-    WARN,
-)
+from oomwoo_localization.frames_ros_support import FrameTree
+from oomwoo_localization.process_ros_support import run_node
+from oomwoo_localization.ros_support import ERROR, OK, pose_from_msg, seconds, SuiteNode, WARN
 from oomwoo_localization.settings import setting
 from oomwoo_sim_support.localization_error import ErrorMeter, pose_error, PoseHistory
 from rclpy.time import Time

@@ -5,14 +5,8 @@ import sys
 
 from nav_msgs.msg import OccupancyGrid
 from oomwoo_localization.grids import GridError, save_map
-from oomwoo_localization.ros_support import (
-    ERROR,
-    grid_from_msg,
-    LATCHED_QOS,
-    OK,
-    run_node,
-    SuiteNode,
-)
+from oomwoo_localization.process_ros_support import run_node
+from oomwoo_localization.ros_support import ERROR, grid_from_msg, LATCHED_QOS, OK, SuiteNode
 from oomwoo_localization.settings import setting, SettingError
 from rclpy.clock import Clock, ClockType
 

@@ -7,7 +7,8 @@ from nav2_msgs.srv import LoadMap
 from nav_msgs.msg import OccupancyGrid
 from nav_msgs.srv import GetMap
 from oomwoo_localization.grids import GridError, load_map
-from oomwoo_localization.ros_support import grid_to_msg, LATCHED_QOS, OK, run_node, SuiteNode, WARN
+from oomwoo_localization.process_ros_support import run_node
+from oomwoo_localization.ros_support import grid_to_msg, LATCHED_QOS, OK, SuiteNode, WARN
 from oomwoo_localization.settings import setting
 
 

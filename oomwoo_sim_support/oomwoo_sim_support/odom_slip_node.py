@@ -3,7 +3,8 @@ from dataclasses import dataclass
 import sys
 
 from nav_msgs.msg import Odometry
-from oomwoo_localization.ros_support import OK, pose_from_msg, run_node, seconds, SuiteNode, WARN
+from oomwoo_localization.process_ros_support import run_node
+from oomwoo_localization.ros_support import OK, pose_from_msg, seconds, SuiteNode, WARN
 from oomwoo_localization.settings import setting
 from oomwoo_sim_support.localization_error import PoseHistory, SlipMeter
 from std_msgs.msg import Float32

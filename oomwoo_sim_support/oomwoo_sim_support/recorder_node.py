@@ -3,14 +3,8 @@ from dataclasses import dataclass
 import sys
 
 from ament_index_python.packages import get_package_share_directory
-from oomwoo_localization.ros_support import (
-    ERROR,
-    OK,
-    publishers_qos,
-    run_node,
-    SuiteNode,
-    WARN,
-)
+from oomwoo_localization.process_ros_support import run_node
+from oomwoo_localization.ros_support import ERROR, OK, publishers_qos, SuiteNode, WARN
 from oomwoo_localization.settings import setting
 from oomwoo_sim_support.recording import DefinitionError, Recording
 from rosidl_runtime_py.utilities import get_message

@@ -16,6 +16,7 @@ from geometry_msgs.msg import PoseWithCovarianceStamped
 from nav_msgs.msg import OccupancyGrid, Odometry
 import numpy as np
 from oomwoo_localization.grids import GridError
+from oomwoo_localization.process_ros_support import run_node
 from oomwoo_localization.robot import load_robot
 from oomwoo_localization.ros_support import (
     ERROR,
@@ -23,7 +24,6 @@ from oomwoo_localization.ros_support import (
     LATCHED_QOS,
     OK,
     pose_from_msg,
-    run_node,
     seconds,
     SENSOR_QOS,
     SuiteNode,

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 import sys
 
-from oomwoo_localization.ros_support import ERROR, OK, pose_to_msg, run_node, SuiteNode
+from oomwoo_localization.process_ros_support import run_node
+from oomwoo_localization.ros_support import ERROR, OK, pose_to_msg, SuiteNode
 from oomwoo_localization.settings import setting
 from oomwoo_sim_support.gazebo_services import GazeboService, model_request, REMOVE, SPAWN
 from oomwoo_sim_support.sim_entities import sdf_of_box

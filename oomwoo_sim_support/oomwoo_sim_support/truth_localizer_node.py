@@ -5,11 +5,11 @@ import sys
 from geometry_msgs.msg import TransformStamped
 from nav_msgs.msg import Odometry
 from oomwoo_localization.frames import compose, inverse
+from oomwoo_localization.process_ros_support import run_node
 from oomwoo_localization.ros_support import (
     OK,
     pose_from_msg,
     pose_to_msg,
-    run_node,
     seconds,
     SuiteNode,
     WARN,

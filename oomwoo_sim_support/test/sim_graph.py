@@ -5,14 +5,9 @@ import time
 
 from geometry_msgs.msg import Twist
 from nav_msgs.msg import Odometry
+from oomwoo_localization.frames_ros_support import FrameTree
 from oomwoo_localization.robot import load_robot
-from oomwoo_localization.ros_support import (
-    FrameTree,
-    pose_from_msg,
-    pose_to_msg,
-    seconds,
-    twist_msg,
-)
+from oomwoo_localization.ros_support import pose_from_msg, pose_to_msg, seconds, twist_msg
 from rclpy.experimental import EventsExecutor
 from rclpy.node import Node
 from rclpy.qos import qos_profile_sensor_data
