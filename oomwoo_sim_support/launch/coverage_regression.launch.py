@@ -8,16 +8,15 @@ from pathlib import Path
 from launch.actions import EmitEvent, LogInfo, RegisterEventHandler
 from launch.event_handlers import OnProcessExit
 from launch.events import Shutdown
+from oomwoo_sim_support import launch_arguments as common
 from oomwoo_sim_support import localization_scene as scene
 from oomwoo_sim_support.launch_choices import described, given, include, is_true, number
 import yaml
 
 ARGUMENTS = (
-    ('world', 'living_room.world', 'world of the suite, or path of a world or layout file'),
-    ('map', 'living_room.yaml', 'map file, or the name of one that oomwoo_sim_support carries'),
-    ('x_pose', '', 'start in the map [m]; empty: as the layout of the map says'),
-    ('y_pose', '', 'start in the map [m]; empty: the same'),
-    ('yaw', '', 'start heading in the map [rad]; empty: the same'),
+    common.WORLD,
+    common.MAP,
+    *common.START_BY_LAYOUT,
     ('window_s', '135.0', 'robot time that is measured, from the beginning of the cleaning [s]'),
     (
         'contact_aware', 'true',
@@ -33,18 +32,16 @@ ARGUMENTS = (
         'params_file', 'nav2_params.yaml',
         'parameters of Nav2: a file, or the name of one that oomwoo_bringup carries; of them the '
         'embedded navigator heeds use_collision_detection'),
-    ('gui', 'auto', "with Gazebo's window: the opposite of headless"),
-    ('headless', 'auto', "without Gazebo's window; auto: where there is no display"),
+    common.GUI,
+    common.HEADLESS,
     ('use_sim_time', 'true', 'must be true: a simulator is the clock'),
-    ('odom_source', 'robot_wheels', 'robot_wheels or ground_truth'),
-    ('sim', 'auto', 'auto, embedded or gazebo'),
-    ('nav', 'auto', 'auto, embedded or nav2'),
-    ('localizer', 'auto', 'auto, scan, slam_toolbox, amcl or truth'),
-    ('real_time_factor', '1.0', 'simulated over wall time; 0: as fast as it goes'),
-    (
-        'command_wait_s', '0.0',
-        'wall time that the clock waits for whoever drives to answer a scan [s]; embedded only'),
-    ('seed', '0', 'of all simulated noise'),
+    common.ODOM_SOURCE,
+    common.SIM,
+    common.NAV,
+    common.LOCALIZER,
+    common.REAL_TIME_FACTOR,
+    common.COMMAND_WAIT,
+    common.SEED,
 )
 WORLD = (
     'world', 'x_pose', 'y_pose', 'yaw', 'gui', 'headless', 'use_sim_time', 'odom_source', 'sim',

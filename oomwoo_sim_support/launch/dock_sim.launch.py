@@ -8,6 +8,7 @@ from launch.actions import EmitEvent, RegisterEventHandler
 from launch.event_handlers import OnProcessExit
 from launch.events import Shutdown
 from launch_ros.actions import Node
+from oomwoo_sim_support import launch_arguments as common
 from oomwoo_sim_support.launch_choices import (
     described,
     find_file,
@@ -18,7 +19,7 @@ from oomwoo_sim_support.launch_choices import (
 )
 
 ARGUMENTS = (
-    ('use_sim_time', 'true', 'take the time from /clock'),
+    common.USE_SIM_TIME,
     ('mode', 'beacon', 'beacon, or lidar to do without it'),
     (
         'beacon_sim', 'false',

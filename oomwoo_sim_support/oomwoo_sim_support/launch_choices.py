@@ -1,9 +1,10 @@
 """
 What a launch file decides: ``auto`` arguments, what is installed, files by name.
 
-A launch file lists its arguments as ``(name, default, description)`` and starts things in one
-function of the context: ``generate_launch_description`` returns ``described(ARGUMENTS, _start)``,
-and ``_start`` begins with ``given(ARGUMENTS, context)``.
+A launch file lists its arguments as ``(name, default, description)``, those that others have, too,
+from :mod:`.launch_arguments`, and starts things in one function of the context:
+``generate_launch_description`` returns ``described(ARGUMENTS, _start)``, and ``_start`` begins
+with ``given(ARGUMENTS, context)``.
 """
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -26,9 +27,6 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 import yaml
 
-COMPOSE = (
-    'compose', 'false',
-    'true: these nodes in one process, which takes less CPU; false: a process for each')
 ELSEWHERE = 'elsewhere'     # what another launch file starts
 _GATHERED = 'nodes_of_one_process'
 

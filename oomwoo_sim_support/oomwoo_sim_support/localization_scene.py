@@ -7,6 +7,7 @@ from tempfile import NamedTemporaryFile
 
 from launch.actions import LogInfo
 from launch_ros.actions import Node
+from oomwoo_sim_support import launch_arguments as common
 from oomwoo_sim_support.launch_choices import (
     choose,
     find_file,
@@ -22,24 +23,14 @@ from oomwoo_sim_support.layout import LayoutError, load_layout
 import yaml
 
 ARGUMENTS = (
-    ('use_sim_time', 'true', 'take the time from /clock'),
-    ('map', 'living_room.yaml', 'map file, or the name of one that oomwoo_sim_support carries'),
-    ('localizer', 'auto', 'auto, slam_toolbox, amcl, scan or truth'),
-    ('x_pose', '', 'start in the map [m]; empty: as the layout of the map says, if there is one'),
-    ('y_pose', '', 'start in the map [m]; empty: the same'),
-    ('yaw', '', 'start heading in the map [rad]; empty: the same'),
-    (
-        'nav_params',
-        'navigation_tight.yaml',
-        'parameters of amcl: a file, or the name of one that oomwoo_bringup carries',
-    ),
-    ('rviz', 'true', 'start RViz where it is installed'),
-    (
-        'rviz_config',
-        'localization.rviz',
-        'RViz file, or the name of one that oomwoo_bringup carries',
-    ),
-    ('namespace', '', 'namespace of all of it, tf included'),
+    common.USE_SIM_TIME,
+    common.MAP,
+    common.LOCALIZER,
+    *common.START_BY_LAYOUT,
+    common.NAV_PARAMS,
+    common.RVIZ,
+    common.RVIZ_CONFIG.having('localization.rviz'),
+    common.NAMESPACE,
 )
 LOCALIZERS = {
     'slam_toolbox': ('slam_toolbox', 'nav2_lifecycle_manager'),
