@@ -3,6 +3,7 @@ from importlib.util import find_spec
 
 from launch.actions import LogInfo
 from launch_ros.actions import Node
+from oomwoo_sim_support import launch_arguments as common
 from oomwoo_sim_support import localization_scene as scene
 from oomwoo_sim_support.launch_choices import (
     described,
@@ -13,11 +14,9 @@ from oomwoo_sim_support.launch_choices import (
 )
 
 ARGUMENTS = (
-    ('use_sim_time', 'false', 'take the time from /clock'),
-    ('rviz', 'true', 'start RViz where it is installed'),
-    (
-        'rviz_config', 'monitor_robot.rviz',
-        'RViz file, or the name of one that oomwoo_bringup carries'),
+    common.USE_SIM_TIME.having('false'),
+    common.RVIZ,
+    common.RVIZ_CONFIG.having('monitor_robot.rviz'),
     (
         'foxglove', 'true',
         'serve the Foxglove WebSocket protocol: foxglove_bridge where it is installed, else the '

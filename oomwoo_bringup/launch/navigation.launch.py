@@ -5,35 +5,27 @@ What nav.launch.py of oomwoo_clean starts, told where the robot stands: in simul
 pose of the world is known, so nobody has to click it in RViz.
 """
 from launch.actions import LogInfo
+from oomwoo_sim_support import launch_arguments as common
 from oomwoo_sim_support import localization_scene as scene
 from oomwoo_sim_support.launch_choices import described, given, include
 
 ARGUMENTS = (
-    ('use_sim_time', 'false', 'take the time from /clock'),
-    ('map', 'living_room.yaml', 'map file, or the name of one that oomwoo_sim_support carries'),
+    common.USE_SIM_TIME.having('false'),
+    common.MAP,
     (
         'x_pose', '',
         'start in the map [m]; all three empty: in simulation as the layout of the map says, '
         'else told on /initialpose'),
-    ('y_pose', '', 'start in the map [m]'),
-    ('yaw', '', 'start heading in the map [rad]'),
-    ('nav', 'auto', 'auto, embedded or nav2'),
-    ('localizer', 'auto', 'auto, scan, slam_toolbox, amcl or truth'),
-    (
-        'nav_params', 'navigation_tight.yaml',
-        'parameters of amcl: a file, or the name of one that oomwoo_bringup carries'),
-    (
-        'params_file', 'nav2_params.yaml',
-        'parameters of Nav2: a file, or the name of one that oomwoo_bringup carries'),
-    (
-        'bump_map', 'false',
-        'true: Nav2 keeps off what the bumper has felt; needs the node that publishes /bump_map'),
-    ('keepout_mask', '', 'map file whose dark cells Nav2 keeps out of; empty: none'),
-    ('rviz', 'true', 'start RViz where it is installed'),
-    (
-        'rviz_config', 'navigation.rviz',
-        'RViz file, or the name of one that oomwoo_bringup carries'),
-    ('namespace', '', 'namespace of all of it, tf included'),
+    *common.START_IN_MAP[1:],
+    common.NAV,
+    common.LOCALIZER,
+    common.NAV_PARAMS,
+    common.NAV2_PARAMS,
+    common.NAV2_BUMP_MAP,
+    common.KEEPOUT_MASK,
+    common.RVIZ,
+    common.RVIZ_CONFIG,
+    common.NAMESPACE,
 )
 NOT_OF_NAVIGATION = ('rviz', 'rviz_config')
 

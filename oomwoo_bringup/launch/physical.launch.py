@@ -5,6 +5,7 @@ from ament_index_python.packages import get_package_share_directory
 from launch.actions import GroupAction, IncludeLaunchDescription, LogInfo
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch_ros.actions import Node
+from oomwoo_sim_support import launch_arguments as common
 from oomwoo_sim_support.launch_choices import (
     described,
     ELSEWHERE,
@@ -19,7 +20,7 @@ from oomwoo_sim_support.launch_choices import (
 
 ARGUMENTS = (
     ('namespace', '', 'namespace of the robot, tf included'),
-    ('robot_file', '', 'robot.yaml of this robot; empty: the packaged one'),
+    common.ROBOT_FILE,
     (
         'overrides', '',
         'YAML with parameters of this robot, for any node; they win over all others'),

@@ -5,12 +5,13 @@ from ament_index_python.packages import get_package_prefix, get_package_share_di
 from launch.actions import LogInfo
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
+from oomwoo_sim_support import launch_arguments as common
 from oomwoo_sim_support.launch_choices import described, given, installed, is_true, LaunchError
 import xacro
 
 PUBLISHER = 'robot_state_publisher'
 ARGUMENTS = (
-    ('use_sim_time', 'false', 'take the time from /clock'),
+    common.USE_SIM_TIME.having('false'),
     ('robot_file', '', 'robot.yaml to describe; empty: the packaged one'),
     ('gazebo', 'true', 'with sensors, plugins and friction for Gazebo'),
     ('odom_source', 'robot_wheels', "Gazebo's odometry: robot_wheels or ground_truth"),

@@ -5,6 +5,7 @@ from pathlib import Path
 from launch.actions import EmitEvent, ExecuteProcess, LogInfo, RegisterEventHandler
 from launch.event_handlers import OnProcessExit
 from launch.events import Shutdown
+from oomwoo_sim_support import launch_arguments as common
 from oomwoo_sim_support import localization_scene as scene
 from oomwoo_sim_support.launch_choices import (
     described,
@@ -17,7 +18,7 @@ from oomwoo_sim_support.launch_choices import (
 
 ARGUMENTS = (
     ('map', 'map', 'file to write, with or without .yaml; what is there is replaced'),
-    ('use_sim_time', 'false', 'take the time from /clock'),
+    common.USE_SIM_TIME.having('false'),
     (
         'serialize', 'auto',
         'true: also the pose graph, for localizer:=slam_toolbox; auto: where it is installed'),

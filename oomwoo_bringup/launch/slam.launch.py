@@ -1,5 +1,6 @@
 """Make a map while somebody drives: slam_toolbox and RViz. Save it with save_map.launch.py."""
 from launch.actions import LogInfo
+from oomwoo_sim_support import launch_arguments as common
 from oomwoo_sim_support import localization_scene as scene
 from oomwoo_sim_support.launch_choices import (
     described,
@@ -10,14 +11,12 @@ from oomwoo_sim_support.launch_choices import (
 )
 
 ARGUMENTS = (
-    ('use_sim_time', 'false', 'take the time from /clock'),
+    common.USE_SIM_TIME.having('false'),
     (
         'params_file', 'slam_toolbox_mapping.yaml',
         'parameters of slam_toolbox: a file, or the name of one that oomwoo_bringup carries'),
-    ('rviz', 'true', 'start RViz where it is installed'),
-    (
-        'rviz_config', 'navigation.rviz',
-        'RViz file, or the name of one that oomwoo_bringup carries'),
+    common.RVIZ,
+    common.RVIZ_CONFIG,
     ('namespace', '', 'namespace of slam_toolbox, tf included'),
 )
 NEEDS = ('slam_toolbox', 'nav2_lifecycle_manager')

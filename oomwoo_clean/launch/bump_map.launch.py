@@ -1,12 +1,11 @@
 """Start the bump map: what the bumper feels, on the cells of /map. It never drives."""
 from launch_ros.actions import Node
+from oomwoo_sim_support import launch_arguments as common
 from oomwoo_sim_support.launch_choices import described, given, is_true
 
 ARGUMENTS = (
-    ('use_sim_time', 'false', 'take the time from /clock'),
-    (
-        'bump_map_file', '',
-        'where it is kept: a .npz, or a map file (.yaml) to keep it beside; empty: nowhere'),
+    common.USE_SIM_TIME.having('false'),
+    common.BUMP_MAP_FILE,
     ('namespace', '', 'namespace of the node'),
     ('params_file', '', 'YAML with further parameters'),
 )

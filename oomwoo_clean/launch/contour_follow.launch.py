@@ -1,9 +1,10 @@
 """Start the contour follower, enabled at once: it drives along what it finds until stopped."""
 from launch_ros.actions import Node
+from oomwoo_sim_support import launch_arguments as common
 from oomwoo_sim_support.launch_choices import described, given, is_true
 
 ARGUMENTS = (
-    ('use_sim_time', 'false', 'take the time from /clock'),
+    common.USE_SIM_TIME.having('false'),
     ('side', 'right', 'side on which the surface is kept: right or left'),
     ('autostart', 'true', 'enabled from the start; false: waits for contour_follower/enable'),
     ('namespace', '', 'namespace of the node'),

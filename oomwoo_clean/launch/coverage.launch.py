@@ -1,9 +1,10 @@
 """Cover all the floor in lanes: the coverage planner, beside a navigator that runs already."""
 from launch_ros.actions import Node
+from oomwoo_sim_support import launch_arguments as common
 from oomwoo_sim_support.launch_choices import described, given, is_true, number
 
 ARGUMENTS = (
-    ('use_sim_time', 'true', 'take the time from /clock'),
+    common.USE_SIM_TIME,
     (
         'contact_aware', 'true',
         'stand aside while an escape reflex drives, and keep out of its pockets'),

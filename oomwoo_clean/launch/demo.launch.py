@@ -2,6 +2,7 @@
 from pathlib import Path
 
 from launch_ros.actions import Node
+from oomwoo_sim_support import launch_arguments as common
 from oomwoo_sim_support.generate import map_file_for
 from oomwoo_sim_support.launch_choices import (
     described,
@@ -14,20 +15,16 @@ from oomwoo_sim_support.layout import load_layout
 
 ARGUMENTS = (
     ('world', 'contour_torture', 'world of the suite, or path of a layout file'),
-    ('x_pose', '', 'start in the map frame [m]; empty: where the layout says'),
-    ('y_pose', '', 'start in the map frame [m]; empty: where the layout says'),
-    ('yaw', '', 'start heading [rad]; empty: as the layout says'),
+    *common.START_IN_WORLD,
     ('map', '', 'map file; empty: the one drawn from the layout of the world'),
-    ('use_sim_time', 'true', 'take the time from /clock'),
-    ('odom_source', 'robot_wheels', 'robot_wheels or ground_truth'),
-    ('sim', 'auto', 'auto, embedded or gazebo'),
-    ('nav', 'auto', 'auto, embedded or nav2'),
+    common.USE_SIM_TIME,
+    common.ODOM_SOURCE,
+    common.SIM,
+    common.NAV,
     ('localizer', 'auto', 'auto, scan or truth'),
-    ('real_time_factor', '5.0', 'simulation speed wanted; 0: as fast as it goes'),
-    (
-        'command_wait_s', '0.1',
-        'wall time that the clock waits for whoever drives to answer a scan [s]'),
-    ('seed', '0', 'of all simulated noise'),
+    common.REAL_TIME_FACTOR.having('5.0'),
+    common.COMMAND_WAIT.having('0.1'),
+    common.SEED,
     ('output_dir', 'out', 'folder for picture, report, saved job and recording'),
     ('compose', 'true', 'true: all but simulator and recorder in one process'),
     ('record', 'true', 'write OUTPUT_DIR/edge_clean.mcap'),

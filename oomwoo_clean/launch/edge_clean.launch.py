@@ -3,8 +3,8 @@ from launch.actions import EmitEvent, LogInfo, RegisterEventHandler
 from launch.event_handlers import OnProcessExit
 from launch.events import Shutdown
 from oomwoo_clean.job_run import NOT_DONE_STATUS
+from oomwoo_sim_support import launch_arguments as common
 from oomwoo_sim_support.launch_choices import (
-    COMPOSE,
     described,
     given,
     is_true,
@@ -14,20 +14,14 @@ from oomwoo_sim_support.launch_choices import (
 )
 
 ARGUMENTS = (
-    ('use_sim_time', 'true', 'take the time from /clock'),
-    ('output_dir', 'out', 'folder for edge_clean.png, edge_clean.json and the saved job'),
-    ('side', 'right', 'side on which edges are followed: right or left'),
-    (
-        'autostart', 'true',
-        'begin at once; false: wait for clean_manager/start or the action '
-        'clean_manager/clean_edges'),
-    ('exit_when_done', 'true', 'end the launch when the job has ended'),
+    common.USE_SIM_TIME,
+    common.OUTPUT_DIR,
+    common.EDGE_SIDE,
+    common.EDGE_AUTOSTART,
+    common.EXIT_WHEN_DONE,
     ('bump_map', 'true', 'start the bump map, too, from which edges found by touch are taken'),
-    (
-        'bump_map_file', '',
-        'where the bump map is kept: a .npz, or a map file (.yaml) to keep it beside; empty: '
-        'nowhere'),
-    COMPOSE,
+    common.BUMP_MAP_FILE,
+    common.COMPOSE,
     ('namespace', '', 'namespace of both nodes'),
     ('params_file', '', 'YAML with further parameters for both nodes'),
 )

@@ -1,9 +1,9 @@
 """What stands between behaviours and base: the escape reflexes, and who of them all may drive."""
 from launch.actions import LogInfo
 from launch_ros.actions import Node
+from oomwoo_sim_support import launch_arguments as common
 from oomwoo_sim_support.launch_choices import (
     choose,
-    COMPOSE,
     described,
     find_file,
     given,
@@ -13,13 +13,11 @@ from oomwoo_sim_support.launch_choices import (
 )
 
 ARGUMENTS = (
-    ('use_sim_time', 'true', 'take the time from /clock'),
-    (
-        'mux', 'auto',
-        'who arbitrates: auto, twist_mux or velocity_mux; both read twist_mux.yaml'),
-    ('reflex', 'true', 'start the escape reflexes; false: arbitration alone'),
-    ('robot_file', '', 'robot.yaml of this robot; empty: the packaged one'),
-    COMPOSE,
+    common.USE_SIM_TIME,
+    common.MUX,
+    common.REFLEX,
+    common.ROBOT_FILE,
+    common.COMPOSE,
     ('namespace', '', 'namespace of both nodes'),
     ('params_file', '', 'YAML with further parameters for both nodes'),
 )

@@ -1,9 +1,9 @@
 """Map, localizer and navigator: ``/map``, ``map -> odom`` and ``/navigate_to_pose``."""
 from launch.actions import LogInfo
+from oomwoo_sim_support import launch_arguments as common
 from oomwoo_sim_support import localization_scene as scene
 from oomwoo_sim_support.launch_choices import (
     choose,
-    COMPOSE,
     described,
     find_file,
     given,
@@ -14,32 +14,18 @@ from oomwoo_sim_support.launch_choices import (
 from oomwoo_sim_support.navigator_settings import CONTROLLERS
 
 ARGUMENTS = (
-    ('x_pose', '', 'start in the map [m]; all three empty: told later on /initialpose'),
-    ('y_pose', '', 'start in the map [m]'),
-    ('yaw', '', 'start heading in the map [rad]'),
-    (
-        'map', 'living_room.yaml',
-        'map file, or the name of one that oomwoo_sim_support carries'),
-    ('use_sim_time', 'true', 'take the time from /clock'),
-    ('nav', 'auto', 'auto, embedded or nav2'),
-    ('localizer', 'auto', 'auto, scan, slam_toolbox, amcl or truth'),
-    (
-        'nav_params', 'navigation_tight.yaml',
-        'parameters of amcl: a file, or the name of one that oomwoo_bringup carries'),
-    (
-        'params_file', 'nav2_params.yaml',
-        'parameters of Nav2: a file, or the name of one that oomwoo_bringup carries'),
-    (
-        'bump_map', 'false',
-        'true: Nav2 keeps off what the bumper has felt; needs the node that publishes /bump_map'),
-    (
-        'controller', 'auto',
-        'near obstacles: tolerant touches, averse aborts before it would (Nav2: '
-        'nav2_collision_averse.yaml), auto: nav2_params.yaml is tolerant, the embedded one '
-        'keeps off and backs off'),
-    ('keepout_mask', '', 'map file whose dark cells Nav2 keeps out of; empty: none'),
-    COMPOSE,
-    ('namespace', '', 'namespace of all of it, tf included'),
+    *common.START_IN_MAP,
+    common.MAP,
+    common.USE_SIM_TIME,
+    common.NAV,
+    common.LOCALIZER,
+    common.NAV_PARAMS,
+    common.NAV2_PARAMS,
+    common.NAV2_BUMP_MAP,
+    common.CONTROLLER,
+    common.KEEPOUT_MASK,
+    common.COMPOSE,
+    common.NAMESPACE,
 )
 NAVIGATORS = {
     'nav2': (

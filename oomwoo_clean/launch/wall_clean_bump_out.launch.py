@@ -5,15 +5,13 @@ Starts the bump-out, enabled at once, and the bump map, which draws what it touc
 (``navigation.launch.py``) makes the frame ``map`` in which that is drawn; the bump-out needs none.
 """
 from launch_ros.actions import Node
+from oomwoo_sim_support import launch_arguments as common
 from oomwoo_sim_support.launch_choices import described, given, is_true, number
 
 ARGUMENTS = (
-    ('use_sim_time', 'false', 'take the time from /clock'),
+    common.USE_SIM_TIME.having('false'),
     ('bump_map', 'true', 'start the bump map, too; false: the bump-out alone'),
-    (
-        'bump_map_file', '',
-        'where the bump map is kept: a .npz, or a map file (.yaml) to keep it beside; empty: '
-        'nowhere'),
+    common.BUMP_MAP_FILE,
     ('autostart', 'true', 'enabled from the start; false: waits for wall_clean_bump_out/enable'),
     ('duration', '0.0', 'seconds after which it stops by itself; 0: never'),
     ('namespace', '', 'namespace of both nodes'),

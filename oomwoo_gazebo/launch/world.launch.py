@@ -17,9 +17,9 @@ from launch_ros.actions import Node
 from oomwoo_gazebo.gazebo_files import bridge_config, GazeboWorld, service_bridges
 from oomwoo_gazebo.scan_watch import has_card
 from oomwoo_localization.robot import load_robot
+from oomwoo_sim_support import launch_arguments as common
 from oomwoo_sim_support.launch_choices import (
     choose,
-    COMPOSE,
     described,
     ELSEWHERE,
     given,
@@ -31,29 +31,23 @@ from oomwoo_sim_support.launch_choices import (
 from oomwoo_sim_support.layout import find_layout
 
 ARGUMENTS = (
-    ('world', 'living_room.world', 'world of the suite, or path of a world or layout file'),
-    ('x_pose', '', 'start in the map frame [m]; empty: where the layout says'),
-    ('y_pose', '', 'start in the map frame [m]; empty: where the layout says'),
-    ('yaw', '', 'start heading in the map frame [rad]; empty: as the layout says'),
-    ('odom_source', 'robot_wheels', 'robot_wheels or ground_truth'),
-    ('sim', 'auto', 'auto, embedded or gazebo'),
+    common.WORLD,
+    *common.START_IN_WORLD,
+    common.ODOM_SOURCE,
+    common.SIM,
     (
         'use_sim_time', 'true',
         'the simulator is the clock; false: it goes by the wall, as a robot does (embedded only)'),
-    (
-        'headless', 'auto',
-        "without Gazebo's window: true, false, or auto for where there is no display"),
-    ('gui', 'auto', "with Gazebo's window: the opposite of headless"),
-    ('real_time_factor', '1.0', 'simulated over wall time; 0: as fast as it goes'),
-    (
-        'command_wait_s', '0.0',
-        'wall time that the clock waits for whoever drives to answer a scan [s]; embedded only'),
+    common.HEADLESS,
+    common.GUI,
+    common.REAL_TIME_FACTOR,
+    common.COMMAND_WAIT,
     (
         'reflex', 'true',
         'escape reflexes, and arbitration between behaviours, them and cmd_vel_teleop; elsewhere: '
         'the base listens to cmd_vel_mux, and another launch file starts them; false: the base '
         'listens to cmd_vel'),
-    ('compose', COMPOSE[1], 'true: arbitration and reflexes in one process'),
+    ('compose', 'false', 'true: arbitration and reflexes in one process'),
     ('seed', '0', 'of noise, slip and calibration errors'),
     ('namespace', '', 'namespace of the simulator, tf included'),
     ('params_file', '', 'YAML with further parameters of the simulator'),
