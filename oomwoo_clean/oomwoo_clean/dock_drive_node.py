@@ -4,6 +4,7 @@ Docking in the ROS graph: ``dock_robot`` and ``undock_robot`` as Nav2's docking 
 The algorithm is :mod:`oomwoo_clean.dock_drive`; this is its adapter.
 """
 from dataclasses import dataclass
+from itertools import count
 import math
 import sys
 
@@ -30,11 +31,11 @@ from oomwoo_clean.dock_ros_support import (
     FEEDBACK,
     NAVIGATE,
     PREPARE,
-    StagingNavigator,
     SUCCEEDED,
 )
 from oomwoo_clean.dock_settings import DockShapeSettings
 from oomwoo_clean.drivers_ros_support import OtherDrivers
+from oomwoo_clean.navigator_ros_support import NavigatorLine
 from oomwoo_localization.frames import compose, inverse
 from oomwoo_localization.frames_ros_support import FrameTree
 from oomwoo_localization.process_ros_support import run_node
@@ -139,7 +140,7 @@ class DockDriveNode(SuiteNode):
                 10)
         self.create_subscription(BatteryState, 'battery_state', self._on_battery, 10)
         self._others, self._reflex = OtherDrivers(self), ReflexWatch(self)
-        self._staging = StagingNavigator(self)
+        self._navigator, self._trips = NavigatorLine(self, settings.dock_frame), count(1)
         self._goals = DockGoals(self, self._cancel)
         # Of wall time, so that a clock that never comes is noticed.
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
@@ -172,7 +173,7 @@ class DockDriveNode(SuiteNode):
         """Leave the robot standing."""
         job = self._goals.job
         if job is not None:
-            self._staging.cancel()
+            self._navigator.cancel(self.now_s())
             self._command.publish(twist_msg(0.0, 0.0))
             if job.handle is not None:
                 job.handle.abort()
@@ -286,9 +287,10 @@ class DockDriveNode(SuiteNode):
                 return
             hint = compose(odom_from_frame, pose)
             if job.may_navigate and not job.navigated and self._is_far(hint):
-                if self._staging.go(frame, pose, self.settings.staging_m
-                                    + self.settings.line_up_m):
-                    job.phase, job.navigating_since_s = NAVIGATE, self.now_s()
+                now_s, out_m = self.now_s(), self.settings.staging_m + self.settings.line_up_m
+                before = compose(pose, (out_m, 0.0, 0.0))       # its back to the dock
+                if self._navigator.go(next(self._trips), before, now_s, frame):
+                    job.phase, job.navigating_since_s = NAVIGATE, now_s
                     self._say('GOTO', OK, 'navigating to the dock')
                     return
                 if self.now_s() - job.began_s <= self.settings.frame_patience_s:
@@ -322,20 +324,22 @@ class DockDriveNode(SuiteNode):
     def _navigate(self, job):
         """Wait for the navigator; then look for the dock from where it brought the robot."""
         self._goals.feed_back(job, FEEDBACK['GOTO'], 0)
-        self._staging.keep_alive()
-        if job.cancelling and self._staging.ended:
+        now_s, navigator = self.now_s(), self._navigator
+        navigator.keep_alive(now_s)
+        if job.cancelling and not navigator.active:
             self._end(CANCELLED, 'CANCELLED', 'cancelled on the way to the dock')
         elif job.cancelling:
-            self._staging.cancel()
-        elif self._staging.failed:
-            self._end(FAILED, 'STAGING', f'not brought to the dock: {self._staging.failed}')
-        elif self._staging.ended:
+            navigator.cancel(now_s)
+        elif navigator.report.status == 'FAILED':
+            self._end(FAILED, 'STAGING', 'not brought to the dock: the navigator gave up: '
+                      f'{navigator.report.message}')
+        elif not navigator.active:
             job.phase, job.navigated = PREPARE, True
-            job.began_s = self.now_s()
-        elif self.now_s() - job.navigating_since_s > job.staging_time_s:
-            self._staging.cancel()
-            self._end(FAILED, 'STAGING',
-                      f'not brought to the dock within {job.staging_time_s:g} s')
+            job.began_s = now_s
+        elif now_s - job.navigating_since_s > job.staging_time_s:
+            why = f'not brought to the dock within {job.staging_time_s:g} s'
+            navigator.give_up(why, now_s)
+            self._end(FAILED, 'STAGING', why)
 
     def _step(self, job, placed):
         """One step of the drive; without a scan it stands."""
@@ -362,7 +366,7 @@ class DockDriveNode(SuiteNode):
         if job.phase == DRIVE:
             self._drive.cancel()
         elif job.phase == NAVIGATE:
-            self._staging.cancel()
+            self._navigator.cancel(self.now_s())
         else:
             self.executor.create_task(
                 lambda: self._end(CANCELLED, 'CANCELLED', 'cancelled', job))

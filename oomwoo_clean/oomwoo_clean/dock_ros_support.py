@@ -1,11 +1,9 @@
-"""The docking node's ties to others: Nav2's docking actions, the navigator."""
+"""Nav2's docking actions, as the docking node serves them."""
 from action_msgs.msg import GoalStatus
-from nav2_msgs.action import DockRobot, NavigateToPose, UndockRobot
+from nav2_msgs.action import DockRobot, UndockRobot
 import numpy as np
-from oomwoo_clean.navigator_ros_support import GoalKeepAlive
-from oomwoo_localization.frames import compose
-from oomwoo_localization.ros_support import pose_from_msg, pose_to_msg
-from rclpy.action import ActionClient, ActionServer, CancelResponse
+from oomwoo_localization.ros_support import pose_from_msg
+from rclpy.action import ActionServer, CancelResponse
 from rclpy.duration import Duration
 from rclpy.task import Future
 
@@ -157,73 +155,3 @@ class DockGoals:
         feedback = DockRobot.Feedback(state=state, num_retries=retries)
         feedback.docking_time = Duration(seconds=max(0.0, now_s - job.began_s)).to_msg()
         job.handle.publish_feedback(feedback)
-
-
-class StagingNavigator:
-    """
-    One goal of ``navigate_to_pose`` at a time.
-
-    ``ended`` tells that no goal is under way any more, ``failed`` why it was not reached, ''
-    otherwise.
-    """
-
-    def __init__(self, node):
-        """Be a client of ``navigate_to_pose``."""
-        self._node = node
-        self._client = ActionClient(node, NavigateToPose, 'navigate_to_pose')
-        self._keep_alive = GoalKeepAlive(node)
-        self._handle, self._asked = None, 0
-        self.ended, self.failed, self._cancelling = True, '', False
-
-    def go(self, frame, dock, out_m):
-        """
-        Ask to be brought ``out_m`` before the mouth of a dock, with the back to it.
-
-        ``dock`` (3,) is its pose in ``frame``. Returns False when there is no navigator.
-        """
-        if not self._client.server_is_ready():
-            return False
-        goal = NavigateToPose.Goal()
-        goal.pose.header.frame_id = frame
-        goal.pose.pose = pose_to_msg(compose(dock, (out_m, 0.0, 0.0)))
-        self.ended, self.failed, self._cancelling, self._handle = False, '', False, None
-        self._asked += 1
-        number = self._asked
-        sent = self._client.send_goal_async(goal, goal_uuid=self._keep_alive.new_goal())
-        sent.add_done_callback(
-            lambda future: self._answered(number, future.result()))
-        return True
-
-    def keep_alive(self):
-        """Say that the goal is still wanted, at least twice a second."""
-        if not self.ended:
-            self._keep_alive.say(self._node.now_s())
-
-    def cancel(self):
-        """Ask for the end of the goal; ``ended`` tells when it came."""
-        if self.ended or self._cancelling:
-            return
-        self._cancelling = True
-        if self._handle is not None:
-            self._handle.cancel_goal_async()
-
-    def _answered(self, number, handle):
-        if number != self._asked:
-            return
-        if not handle.accepted:
-            self.ended, self.failed = True, 'the navigator refused the goal'
-            return
-        self._handle = handle
-        if self._cancelling:
-            handle.cancel_goal_async()
-        handle.get_result_async().add_done_callback(
-            lambda future: self._over(number, future.result()))
-
-    def _over(self, number, answer):
-        if number != self._asked:
-            return
-        self.ended, self._handle = True, None
-        if answer.status != GoalStatus.STATUS_SUCCEEDED:
-            code = getattr(answer.result, 'error_code', 0)
-            text = getattr(answer.result, 'error_msg', '') or f'error code {code}'
-            self.failed = f'the navigator gave up: {text}'

@@ -47,13 +47,18 @@ class GoalKeepAlive:
 class NavigatorLine:
     """One goal at a time for ``navigate_to_pose``; ``report`` says how it goes."""
 
-    def __init__(self, node, frame_id, others):
-        """Talk for ``node``; goals are in ``frame_id``; ``others`` (OtherCleaners) keep theirs."""
+    def __init__(self, node, frame_id, others=None):
+        """
+        Talk for ``node``; goals are in ``frame_id`` unless it is said with them.
+
+        A job gives its ``others`` (OtherCleaners): while none of them cleans, a goal that is under
+        way at first is what an earlier process left, and is stopped.
+        """
         self._node, self._frame_id, self._others = node, frame_id, others
         self._client = ActionClient(node, NavigateToPose, 'navigate_to_pose')
         self._cancel_all = node.create_client(CancelGoal, 'navigate_to_pose/_action/cancel_goal')
         self._keep_alive = GoalKeepAlive(node)
-        self._swept_up = False
+        self._swept_up = others is None
         self._there, self._looked_s = False, 0.0
         self._handle = None
         self._cancelled_s = None
@@ -62,7 +67,7 @@ class NavigatorLine:
 
     def ready(self, now_s):
         """
-        Tell whether there is a navigator; at first, stop what an earlier manager left.
+        Tell whether there is a navigator; at first, stop for a job what an earlier one left.
 
         One that was there is looked for once a second, and when a goal is to be sent.
         """
@@ -88,23 +93,31 @@ class NavigatorLine:
         """Take ``now_s`` as the last sign of life, after a jump of the clock."""
         self._heard_s = now_s
 
-    def go(self, goal_id, pose, now_s):
-        """Send a goal (x, y, yaw), once for each ``goal_id``; after that, keep it alive."""
+    def keep_alive(self, now_s):
+        """Say that the running goal is still wanted; call it at least twice a second."""
+        if self.active:
+            self._keep_alive.say(now_s)
+
+    def go(self, goal_id, pose, now_s, frame_id=''):
+        """
+        Send a goal (x, y, yaw), once for each ``goal_id``; after that, keep it alive.
+
+        Returns False while there is no navigator to send it to.
+        """
         if goal_id == self.report.goal_id:
-            if self.active:
-                self._keep_alive.say(now_s)
-            return
+            self.keep_alive(now_s)
+            return True
         self._looked_s = -math.inf
         if not self.ready(now_s):
-            return
+            return False
         goal = NavigateToPose.Goal(pose=PoseStamped(pose=pose_to_msg(pose)))
-        goal.pose.header.frame_id = self._frame_id
-        goal.pose.header.stamp = self._node.get_clock().now().to_msg()
+        goal.pose.header.frame_id = frame_id or self._frame_id      # and no stamp: as it is by now
         self.report, self._handle, self._cancelled_s = NavReport(goal_id, 'ACTIVE'), None, None
         self._heard_s = now_s
         sent = self._client.send_goal_async(
             goal, lambda msg: self._on_feedback(goal_id), self._keep_alive.new_goal())
         sent.add_done_callback(lambda future: self._on_answer(goal_id, future.result()))
+        return True
 
     def cancel(self, now_s, again_s=1.0):
         """Ask the running goal to end, which it then does; ask again after ``again_s``."""
