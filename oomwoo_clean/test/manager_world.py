@@ -42,6 +42,7 @@ class World(Node):
         self.grid, self.pose, self.time_s = grid, np.array(pose, dtype=float), 100.0
         self.rings = EdgeSweep(grid, pose).rings
         self.send_tf, self.follower_alive, self.bump_next = True, True, False
+        self.reflex_drives = False    # the escape reflex, which then says so
         self.goals, self.switched, self.conflicts, self.keep_alives = [], [], 0, 0
         self.wanted = 0               # how often the manager has said that it wants its goal
         self.obeys = lambda goal: True
@@ -54,6 +55,7 @@ class World(Node):
         self._map = self.create_publisher(OccupancyGrid, 'map', LATCHED_QOS)
         self._states = self.create_publisher(String, 'contour_follower/state', LATCHED_QOS)
         self._events = self.create_publisher(String, 'contour_follower/event', 10)
+        self._reflex = self.create_publisher(Bool, 'escape_reflex/active', LATCHED_QOS)
         self.create_service(SetBool, 'contour_follower/enable', self._on_enable)
         self.create_subscription(Empty, 'contour_follower/keep_alive', self._on_keep_alive, 1)
         self.create_subscription(UUID, 'navigate_to_pose/keep_alive', self._on_wanted, 10)
@@ -133,6 +135,11 @@ class World(Node):
         self.follower_alive = False
         self._follower.update(on=False, state='IDLE')
 
+    def end_reflex(self):
+        """Let the escape reflex have driven; it says so."""
+        self.reflex_drives = False
+        self._reflex.publish(Bool(data=False))
+
     # -- the world ----------------------------------------------------------------------------
 
     def _tick(self):
@@ -148,6 +155,8 @@ class World(Node):
             self._send_tf()
         if self.follower_alive and abs(self.time_s - self._follower['said_s']) >= 0.5:
             self._say(self._follower['state'])
+        if self.reflex_drives:
+            self._reflex.publish(Bool(data=True))
 
     def _stamp(self):
         return rclpy.time.Time(seconds=self.time_s).to_msg()

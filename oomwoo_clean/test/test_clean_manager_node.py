@@ -139,6 +139,32 @@ def test_bad_input_commands_at_any_time_and_what_goes_missing(world, manager, tm
     assert end(process)[0] == 0, 'cancelled is what a person wanted'
 
 
+def test_an_escape_reflex_pauses_the_job_which_then_goes_on_by_itself(world, manager):
+    world.send_map()
+    manager()
+    assert world.run(PATIENCE_S, lambda: world.driving == 'follower'), world.status
+    world.reflex_drives = True
+    assert world.run(PATIENCE_S, lambda: world.state == 'PAUSED'), world.state
+    assert world.run(PATIENCE_S, lambda: world.driving == ''), 'nobody drives beside a reflex'
+    assert world.run(PATIENCE_S, lambda: not world.heard['active'][-1].data)
+    here, goals = world.pose.copy(), len(world.goals)
+    world.run(4.0)
+    assert world.state == 'PAUSED' and (world.pose == here).all() and len(world.goals) == goals
+    before = world.progress
+    world.end_reflex()
+    assert world.run(PATIENCE_S, lambda: world.progress > before), (world.state, world.status)
+    assert world.run(PATIENCE_S, lambda: world.heard['active'][-1].data)
+    assert world.conflicts == 0
+    # What a person paused while a reflex drove stays so after it.
+    world.reflex_drives = True
+    assert world.run(PATIENCE_S, lambda: world.state == 'PAUSED'), world.state
+    said, message = world.call('pause')
+    assert said and 'stays so' in message
+    world.end_reflex()
+    world.run(4.0)
+    assert world.state == 'PAUSED' and world.driving == ''
+
+
 def test_the_job_as_an_action_and_a_robot_that_is_stuck(world, manager):
     world.send_map()
     process = manager(autostart='false')
