@@ -159,7 +159,7 @@ class ContourFollower:
         self._look_s = _LOOK_S + age_s
         self._touch.moved(odom)
         try:
-            around, refused = self._look(scan, now_from_scan, bump), ''
+            around, refused = self._look(scan, now_from_scan, bump or self._bumped), ''
         except ScanError as error:
             around, refused = None, f'scan not usable: {error}'
         if bump or self._bumped:
@@ -192,7 +192,8 @@ class ContourFollower:
         """
         Return what is near, by touch too; raises ScanError for a scan that tells nothing.
 
-        With ``seen_only`` it returns what the LiDAR sees.
+        With ``seen_only`` it returns what the LiDAR sees, as after a bump: on the way back, which
+        it came, nothing can be that was touched.
         """
         s = self.settings
         scan.check()

@@ -28,6 +28,7 @@ _FLAT_RAD = math.radians(4.0)      # a surface is flat when two contacts agree t
 _SMOOTH_RAD = math.radians(40.0)    # ... and bends smoothly when three do
 _FIRST_RAD = math.radians(30.0)     # taken as the bearing of a lone contact of one half
 _APART_M, _JOINED_M = 0.05, 0.50    # centres of contacts that tell a direction
+_AGAIN_M = 0.008              # ... or give a hint of it, where the same spot is touched again
 _PIECE_M = 0.02
 _TRACED_M = 0.30              # about its own contacts, earlier ones count for nothing
 _BEHIND_M = 0.10              # the surface goes on this far before the first contact
@@ -163,15 +164,18 @@ class TouchTrace:
         x, y, heading = self.pose
         contact = Contact(
             np.array([x, y]), heading, heading + low, heading + high, heading, self._driven_m)
+        latest = self.contacts[-1] if self.contacts else None
         self.contacts = [                           # of one spot, the latest knows best
             other for other in self.contacts
             if math.dist(other.centre, contact.centre) >= _APART_M]
         before = self.contacts[-1] if self.contacts else None
         if before is None or not _of_one_surface(before, contact):
-            self.contacts.append(_guess(contact, low, high))
+            contact = _guess(contact, low, high)
         else:
             self.contacts[-1], contact = _joined(before, contact, self._radius)
-            self.contacts.append(contact)
+        if latest is not None and latest is not before:
+            contact = _touched_again(latest, contact)
+        self.contacts.append(contact)
         self._outline()
 
     # -- the outline --------------------------------------------------------------------------
@@ -261,6 +265,20 @@ def _guess(contact, low, high):
     return replace(contact, normal=contact.heading + bearing)
 
 
+def _touched_again(latest, contact):
+    """
+    Return a contact of the spot that was touched before, where that was not where it was drawn.
+
+    The way between the two lies along the surface, however short it is.
+    """
+    way = contact.centre - latest.centre
+    flat = math.atan2(way[1], way[0]) - math.pi / 2
+    if contact.sure or contact.corner or math.hypot(*way) < _AGAIN_M or not (
+            latest.allows(flat, _FLAT_RAD) and contact.allows(flat, _FLAT_RAD)):
+        return contact
+    return replace(contact, normal=contact.clamped(flat))
+
+
 def _of_one_surface(before, contact):
     """Tell whether two contacts in a row are near, as the crow flies and along the way."""
     return (math.dist(before.centre, contact.centre) <= _JOINED_M
@@ -283,28 +301,32 @@ def _joined(before, contact, radius_m):
             before = replace(before, normal=before.normal + 0.5 * bend)
         return before, replace(contact, normal=contact.clamped(flat), sure=True)
     if wrap_angle(flat - before.normal) < 0.0 or not before.allows(flat, _FLAT_RAD):
-        normal, corner = _past_a_corner(before, chord, radius_m)
-        corner = corner and contact.allows(normal, _FLAT_RAD)
-        return before, replace(contact, normal=contact.clamped(normal), corner=corner)
+        return before, _past_a_corner(before, contact, radius_m)
     # Something stands out of the surface.
     low = contact.clamped(flat)
     return before, replace(contact, normal=0.5 * (low + contact.high))
 
 
-def _past_a_corner(before, chord, radius_m):
+def _past_a_corner(before, contact, radius_m):
     """
-    Return the direction to a contact past an outside corner, and whether that is the corner.
+    Return a contact past an outside corner.
 
-    The surface goes on straight until it meets the body; where it does not, the nearest to where
-    it was touched is likeliest.
+    It is the corner if the surface, going on straight, meets the body where that was touched.
+    Otherwise the surface has turned on the way: halfway between the nearest to where it was
+    touched, as if all of it lay there, and beside a straight surface from there.
     """
+    chord = contact.centre - before.centre
     normal, along = _direction(before.normal), _direction(before.normal + math.pi / 2)
     beside, ahead = radius_m - chord @ normal, chord @ along       # the line, seen from the body
     if abs(beside) < radius_m and ahead > 0.0:
-        to, corner = beside * normal - math.sqrt(radius_m ** 2 - beside ** 2) * along, True
-    else:
-        to, corner = radius_m * normal - chord, False
-    return math.atan2(to[1], to[0]), corner
+        x, y = beside * normal - math.sqrt(radius_m ** 2 - beside ** 2) * along
+        corner = math.atan2(y, x)
+        if contact.allows(corner, _FLAT_RAD):
+            return replace(contact, normal=contact.clamped(corner), corner=True)
+    touched = before.point(radius_m) - contact.centre
+    nearest = math.atan2(touched[1], touched[0])
+    turn = wrap_angle(_beside(touched, radius_m) - nearest)
+    return replace(contact, normal=contact.clamped(nearest + 0.5 * turn))
 
 
 def _beside(point, radius_m):

@@ -196,6 +196,7 @@ class EdgeRun(JobRun):
             return
         self.target, self._detour = self._detour, None
         if self.target is None:
+            self.sweep.tick_off_crumbs()
             self.target = self.sweep.next_target(
                 inputs.pose, self._failed_points(), self.settings.different_m, self._upstream)
         if self.target is None:

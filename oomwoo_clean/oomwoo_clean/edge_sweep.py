@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 from oomwoo_clean.edge_map import felt_points, floor_of, map_hash, with_touched, without_islets
-from oomwoo_clean.edge_rings import extract_rings
+from oomwoo_clean.edge_rings import extract_rings, NONE
 from oomwoo_clean.edge_targets import TargetChooser
 from oomwoo_clean.edge_ways import FloorWays
 from oomwoo_localization.floor import between, disc_cells, JUMP_M, reachable_floor
@@ -161,7 +161,7 @@ class EdgeSweep:
         self.felt = np.zeros(count, dtype=bool)
         if count and len(self.touched):
             gap, _ = cKDTree(self.touched).query(self.rings.points)
-            self.felt = gap < self.robot.edge_cleaning.standoff + SAME_SPOT_M
+            self.felt = gap < self.robot.edge_cleaning.standoff + self.settings.felt_tolerance_m
 
     # -- edges found by touch -----------------------------------------------------------------
 
@@ -195,17 +195,35 @@ class EdgeSweep:
             kept = gap < SAME_SPOT_M
             for now, before in zip((self.swept, self.written_off, self.stamp_m), spots):
                 now[kept] = before[twin[kept]]
-        return self._tick_off_track(np.flatnonzero(~kept))
+        return self._tick_off_track(np.flatnonzero(~kept)) + self.tick_off_crumbs()
 
     def _tick_off_track(self, new):
         """Tick off those of the ``new`` spots that the robot has followed along already."""
         track = np.array([row[:2] for row in self.track if row[2]]).reshape(-1, 2)
         if len(new) == 0 or len(track) == 0:
             return 0.0
-        gap, _ = cKDTree(track).query(self.rings.points[new])
-        done = new[gap <= self._tolerance(new)]
-        self.swept[done], self.stamp_m[done] = True, self.driven_m
+        gap, row = cKDTree(track).query(self.rings.points[new])
+        near = gap <= self._tolerance(new)
+        done = new[near]
+        since_m = np.hypot(*np.diff(track, axis=0).T)[::-1].cumsum()[::-1]      # to its end
+        self.swept[done] = True
+        self.stamp_m[done] = self.driven_m - np.append(since_m, 0.0)[row[near]]
         return float(self.rings.length[done].sum())
+
+    def tick_off_crumbs(self):
+        """
+        Tick off what touches have left dirty in what was swept, if shorter than a cell of the map.
+
+        A touched outline moves by a cell with every touch, and its edge with it. Returns metres.
+        """
+        crumbs = np.zeros(len(self.swept), dtype=bool)
+        for spots in self.stretches():
+            ends = [self.rings.before[spots[0]], self.rings.after[spots[-1]]]
+            if (NONE not in ends and self.swept[ends].all() and self.felt[spots].all()
+                    and self.rings.length[spots].sum() < self.grid.resolution):
+                crumbs[spots], self.stamp_m[spots] = True, self.stamp_m[ends].min()
+        self.swept |= crumbs
+        return float(self.rings.length[crumbs].sum())
 
     def _tolerance(self, spots):
         return np.where(

@@ -121,6 +121,28 @@ def test_an_outside_corner_is_where_the_known_surface_meets_the_body():
     assert felt.contacts[-1].point(RADIUS) == pytest.approx((1.0, 0.4), abs=0.002)
 
 
+def test_where_the_surface_turned_on_the_way_the_contact_is_beside_it():
+    """A box that ends at x = 0.1: touched on top, then on its side, far below the corner."""
+    felt = trace()
+    felt.moved((0.0, RADIUS, math.radians(-60.0)))
+    felt.bump(None, False, True)
+    felt.moved((0.1 + RADIUS, -0.25, math.radians(-150.0)))
+    felt.bump(None, False, True)
+    assert not felt.contacts[-1].corner
+    assert felt.contacts[-1].point(RADIUS) == pytest.approx((0.1, -0.25), abs=0.05)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.floats(-math.pi, math.pi), st.floats(-1.3, -0.3), st.floats(-1.3, -0.3),
+       st.floats(0.01, 0.045))
+def test_the_same_spot_again_tells_where_the_first_touch_was_not(angle, first, second, apart_m):
+    felt = trace()
+    touch_wall(felt, angle, first, 0.0)
+    touch_wall(felt, angle, second, apart_m)
+    assert len(felt.contacts) == 1
+    assert off_wall(felt.contacts[0].point(RADIUS)[None], angle) == pytest.approx(0.0, abs=1e-6)
+
+
 def test_what_is_seen_where_it_bumped_is_no_touch_to_trace():
     felt = trace()
     felt.moved((0.0, 0.0, 0.0))
@@ -190,6 +212,14 @@ def test_backs_off_and_goes_on_along_what_it_touched():
     turned = sum(0.1 * out.angular for out in outs[2:])
     assert turned == pytest.approx(math.pi / 2, abs=0.5)          # it has it on its right now
     assert outs[-1].linear > 0.05
+
+
+def test_backs_off_all_the_way_whatever_touch_has_drawn_there():
+    follower = enabled()
+    follower.know([(-RADIUS - 0.01, 0.0)])
+    outs, _ = drive(follower, lambda i: (i == 2, i == 2), steps=20)
+    backwards_m = -sum(0.1 * out.linear for out in outs if out.backing_off)
+    assert backwards_m == pytest.approx(follower.settings.back_off_m, abs=0.006)
 
 
 @pytest.mark.parametrize('bumps, why', [

@@ -59,6 +59,39 @@ def test_what_was_traced_before_it_was_known_is_ticked_off_with_its_own_toleranc
     assert job.learn(POST) == 0.0 == job.swept_m
 
 
+def test_what_is_ticked_off_late_is_stamped_with_when_it_was_passed():
+    job = sweep()
+    drive(job, circle(STANDOFF_M + 0.12))
+    job.learn(POST)
+    assert job.stamp_m[job.felt].min() < 0.1 * job.driven_m
+    assert 0.9 * job.driven_m < job.stamp_m[job.felt].max() <= job.driven_m
+
+
+def test_what_is_seen_beside_what_was_touched_has_its_tolerance_too():
+    job = sweep()
+    touched = np.array([(0.0, -1.45)])                  # half a metre off the wall
+    job.learn(touched)
+    away = np.hypot(*(job.rings.points - touched).T)
+    assert job.felt[away < 0.36].all() and not job.felt[away > 0.40].any()
+    at_wall = np.abs(job.rings.points[:, 1] + 1.745) < 0.01
+    assert (job.felt & at_wall).any() and not (job.felt & at_wall).all()
+
+
+def test_only_crumbs_of_what_was_touched_are_ticked_off_unswept():
+    job = sweep()
+    job.learn(POST)
+    drive(job, circle(STANDOFF_M))
+    drive(job, [(x, -1.72) for x in np.arange(-1.0, 1.0, 0.01)])
+    felt, seen = np.flatnonzero(job.felt)[:20], int(np.argmin(
+        np.hypot(*(job.rings.points - [0.0, -1.72]).T)))
+    assert job.swept[felt].all() and job.swept[seen] and not job.felt[seen]
+    job.swept[[felt[3], seen, *felt[10:12]]] = False
+    job.stamp_m[felt[3]] = np.nan
+    assert job.tick_off_crumbs() == pytest.approx(job.rings.length[felt[3]])
+    assert job.swept[felt[3]] and job.stamp_m[felt[3]] == job.stamp_m[felt[[2, 4]]].min()
+    assert not job.swept[felt[10:12]].any() and not job.swept[seen]
+
+
 def test_a_touch_of_what_is_on_the_map_changes_nothing():
     job = sweep()
     ring = job.rings.points.copy()
