@@ -56,7 +56,6 @@ from sensor_msgs.msg import BatteryState
 from std_msgs.msg import Bool, Float32, String
 
 _TICK_S = 0.1
-_UNHEARD_S = 10.0             # of wall time that nobody may listen to commands
 _MOST_REFLEXES = 2            # after so many escapes in one goal it gives up
 _CHARGING = (BatteryState.POWER_SUPPLY_STATUS_CHARGING, BatteryState.POWER_SUPPLY_STATUS_FULL)
 _CODES = {
@@ -97,8 +96,7 @@ class NodeSettings(DriveSettings, DetectorSettings, SightSettings, DockShapeSett
     navigate_beyond_m: float = setting(
         2.5, 'a known dock farther than this is driven to with navigate_to_pose', 'm', 0.5, 100.0)
     frame_patience_s: float = setting(
-        2.0, 'a goal waits this long for the transform of its dock pose, and for a navigator', 's',
-        0.0, 60.0)
+        2.0, 'a goal waits this long for the transform of its dock pose', 's', 0.0, 60.0)
     stale_s: float = setting(0.5, 'a scan older than this is not driven by', 's', 0.05, 5.0)
     beacon_stale_s: float = setting(
         0.5, 'readings of the receivers older than this say nothing', 's', 0.05, 5.0)
@@ -128,7 +126,6 @@ class DockDriveNode(SuiteNode):
         self._stepped_s = -math.inf
         self._state = None
         self._command = self.create_publisher(Twist, 'cmd_vel', 10)
-        self._unheard_s = None              # wall time since when nobody listens to it
         self._states = self.create_publisher(String, '~/state', LATCHED_QOS)
         self._intake = ScanIntake(
             self, self._frames, settings.base_frame, settings.odom_frame, self._on_scan)
@@ -262,7 +259,8 @@ class DockDriveNode(SuiteNode):
                 'an escape reflex drove the robot, which is not where docking had brought it'))
             return
         self._build_drive()
-        job.phase, job.began_s, job.navigated = PREPARE, self.now_s(), True
+        job.navigated = True
+        job.prepare(self.now_s())
 
     def _prepare(self, job):
         """Check a goal, find its dock's place, and begin to drive or to navigate."""
@@ -270,7 +268,7 @@ class DockDriveNode(SuiteNode):
         if problem is not None:
             self._end(FAILED, *problem)
             return
-        if self._intake.done_s > 0.0 and not self._heard():     # without scans, that is said first
+        if self._intake.done_s > 0.0 and not self._heard(job):  # without scans, that is said first
             return
         if job.kind == 'undock':
             self._drive.undock(job.undocking_time_s)
@@ -293,22 +291,17 @@ class DockDriveNode(SuiteNode):
                     job.phase, job.navigating_since_s = NAVIGATE, now_s
                     self._say('GOTO', OK, 'navigating to the dock')
                     return
-                if self.now_s() - job.began_s <= self.settings.frame_patience_s:
-                    return                  # what was started together knows each other by then
+                if not job.navigator_grace.over:
+                    return
                 self.get_logger().warning('no navigate_to_pose server: searching from here')
         self._drive.start(self.settings.mode, hint)
         self._begin_driving(job)
 
-    def _heard(self):
+    def _heard(self, job):
         """Tell whether somebody listens to commands: unheard, the robot would seem to be stuck."""
         if self._command.get_subscription_count():
-            self._unheard_s = None
             return True
-        now_s = self._steady_s()
-        if self._unheard_s is None:
-            self._unheard_s = now_s
-        elif now_s - self._unheard_s > _UNHEARD_S:
-            self._unheard_s = None
+        if job.base_grace.over:
             topic = self.resolve_topic_name('cmd_vel')
             self._end(FAILED, 'NO_BASE', f'nobody listens to {topic}: is the base running?')
         return False
@@ -334,8 +327,8 @@ class DockDriveNode(SuiteNode):
             self._end(FAILED, 'STAGING', 'not brought to the dock: the navigator gave up: '
                       f'{navigator.report.message}')
         elif not navigator.active:
-            job.phase, job.navigated = PREPARE, True
-            job.began_s = now_s
+            job.navigated = True
+            job.prepare(now_s)
         elif now_s - job.navigating_since_s > job.staging_time_s:
             why = f'not brought to the dock within {job.staging_time_s:g} s'
             navigator.give_up(why, now_s)

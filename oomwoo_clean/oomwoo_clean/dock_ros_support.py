@@ -3,6 +3,7 @@ from action_msgs.msg import GoalStatus
 from nav2_msgs.action import DockRobot, UndockRobot
 import numpy as np
 from oomwoo_localization.ros_support import pose_from_msg
+from oomwoo_localization.start_grace import StartGrace
 from rclpy.action import ActionServer, CancelResponse
 from rclpy.duration import Duration
 from rclpy.task import Future
@@ -10,6 +11,7 @@ from rclpy.task import Future
 SUCCEEDED, ABORTED, CANCELED = (
     GoalStatus.STATUS_SUCCEEDED, GoalStatus.STATUS_ABORTED, GoalStatus.STATUS_CANCELED)
 PREPARE, NAVIGATE, DRIVE = 'PREPARE', 'NAVIGATE', 'DRIVE'
+_BASE_GRACE_S = 10.0          # without a base the goal fails
 FEEDBACK = {
     'SEARCH': DockRobot.Feedback.INITIAL_PERCEPTION,
     'GOTO': DockRobot.Feedback.NAV_TO_STAGING_POSE, 'TURN': DockRobot.Feedback.CONTROLLING,
@@ -24,6 +26,7 @@ class Job:
         self.kind, self.handle = kind, handle
         self.began_s = self.fed_back_s = self.navigating_since_s = now_s
         self.phase, self.cancelling, self.navigated = PREPARE, False, False
+        self.navigator_grace, self.base_grace = StartGrace(), StartGrace(_BASE_GRACE_S)
         self.retries = self.reflexes = 0
         self.ended = Future()
 
@@ -50,7 +53,14 @@ class Job:
     def clock_is_there(self, now_s):
         """Begin to count when a clock that was not there at first has come."""
         if self.began_s == 0.0:
-            self.began_s = self.fed_back_s = now_s
+            self.fed_back_s = now_s
+            self.prepare(now_s)
+
+    def prepare(self, now_s):
+        """Begin to look for what the goal needs from where the robot is now."""
+        self.phase, self.began_s = PREPARE, now_s
+        self.navigator_grace.begin()
+        self.base_grace.begin()
 
     def problem(self, settings):
         """Return (reason code, message) of a goal that cannot be served, None of one that can."""

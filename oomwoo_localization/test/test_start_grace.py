@@ -14,3 +14,6 @@ def test_it_is_over_after_a_while_of_wall_time_and_can_begin_anew(monkeypatch):
     assert grace.over
     grace.begin()
     assert not grace.over
+    longer = StartGrace(2.0 * GRACE_S)
+    wall_s[0] += 1.5 * GRACE_S
+    assert grace.over and not longer.over
