@@ -17,7 +17,6 @@ from oomwoo_clean.dock_drive import (
     BACK,
     CANCELLED,
     DockDrive,
-    DockObservation,
     DONE,
     DriveSettings,
     FAILED,
@@ -33,6 +32,7 @@ from oomwoo_clean.dock_ros_support import (
     PREPARE,
     SUCCEEDED,
 )
+from oomwoo_clean.dock_senses_ros_support import DockSenses
 from oomwoo_clean.dock_settings import DockShapeSettings
 from oomwoo_clean.drivers_ros_support import OtherDrivers
 from oomwoo_clean.navigator_ros_support import NavigatorLine
@@ -52,12 +52,10 @@ from oomwoo_localization.ros_support import (
 from oomwoo_localization.scan_ros_support import ScanIntake
 from oomwoo_localization.settings import setting
 from rclpy.clock import Clock, ClockType
-from sensor_msgs.msg import BatteryState
-from std_msgs.msg import Bool, Float32, String
+from std_msgs.msg import String
 
 _TICK_S = 0.1
 _MOST_REFLEXES = 2            # after so many escapes in one goal it gives up
-_CHARGING = (BatteryState.POWER_SUPPLY_STATUS_CHARGING, BatteryState.POWER_SUPPLY_STATUS_FULL)
 _CODES = {
     'NOT_FOUND': DockRobot.Result.FAILED_TO_DETECT_DOCK,
     'NO_SCAN': DockRobot.Result.FAILED_TO_DETECT_DOCK,
@@ -119,23 +117,13 @@ class DockDriveNode(SuiteNode):
         self._shape = settings.dock_shape
         self._build_drive()
         self._frames = FrameTree(self)
-        self._pressed = {'left': False, 'right': False}
-        self._felt = set()                  # halves pressed since the last step
-        self._light = dict.fromkeys(('left', 'right'), (math.nan, -math.inf))
-        self._charging, self._charging_s = None, -math.inf
         self._stepped_s = -math.inf
         self._state = None
         self._command = self.create_publisher(Twist, 'cmd_vel', 10)
         self._states = self.create_publisher(String, '~/state', LATCHED_QOS)
         self._intake = ScanIntake(
             self, self._frames, settings.base_frame, settings.odom_frame, self._on_scan)
-        for side in self._pressed:
-            self.create_subscription(
-                Bool, f'bumper/{side}', lambda msg, side=side: self._on_bumper(side, msg.data), 10)
-            self.create_subscription(
-                Float32, f'dock_ir/{side}', lambda msg, side=side: self._on_light(side, msg.data),
-                10)
-        self.create_subscription(BatteryState, 'battery_state', self._on_battery, 10)
+        self._senses = DockSenses(self, self._on_bump, self._on_charging)
         self._others, self._reflex = OtherDrivers(self), ReflexWatch(self)
         self._navigator, self._trips = NavigatorLine(self, settings.dock_frame), count(1)
         self._goals = DockGoals(self, self._cancel)
@@ -161,8 +149,8 @@ class DockDriveNode(SuiteNode):
         """Give up: nothing known is from this time."""
         self._frames.clear()
         self._intake.clear()
-        self._light = dict.fromkeys(self._light, (math.nan, -math.inf))
-        self._charging, self._charging_s, self._stepped_s = None, -math.inf, -math.inf
+        self._senses.forget()
+        self._stepped_s = -math.inf
         if self._goals.job is not None:
             self._end(FAILED, 'CLOCK', 'the clock jumped back')
 
@@ -175,47 +163,15 @@ class DockDriveNode(SuiteNode):
             if job.handle is not None:
                 job.handle.abort()
 
-    # -- input ------------------------------------------------------------------------------
-
-    def _on_bumper(self, side, pressed):
-        if pressed and not self._pressed[side]:
-            self._felt.add(side)
-            if self._drive.active:
-                self._command.publish(twist_msg(0.0, 0.0))       # now, and not with the next scan
-        self._pressed[side] = pressed
-
-    def _on_light(self, side, strength):
-        if not math.isfinite(strength):
-            self.get_logger().warning(
-                f'dock_ir/{side}: reading is {strength}; ignored', throttle_duration_sec=5.0)
-            return
-        self._light[side] = (strength, self.now_s())
-
-    def _on_battery(self, msg):
-        charging = msg.power_supply_status in _CHARGING
-        if charging and not self._charging and self._drive.active and self._state == BACK:
-            self._command.publish(twist_msg(0.0, 0.0))
-        self._charging, self._charging_s = charging, self.now_s()
-
-    def _ir(self):
-        """Return what (left, right) read lately, NaN for a silent one; None when both are."""
-        now_s = self.now_s()
-        fresh = tuple(strength if now_s - when <= self.settings.beacon_stale_s else math.nan
-                      for strength, when in self._light.values())
-        return None if all(map(math.isnan, fresh)) else fresh
-
-    def _observe(self, placed):
-        now_s = self.now_s()
-        felt = self._felt | {side for side, pressed in self._pressed.items() if pressed}
-        self._felt = set()
-        charging = self._charging if now_s - self._charging_s <= (
-            self.settings.battery_stale_s) else None
-        scan, mount, odom = (None, None, None) if placed is None else (
-            placed.scan, placed.mount, placed.start)
-        return DockObservation(
-            now_s, scan, mount, odom, 'left' in felt, 'right' in felt, self._ir(), charging)
-
     # -- the work ---------------------------------------------------------------------------
+
+    def _on_bump(self):
+        if self._drive.active:
+            self._command.publish(twist_msg(0.0, 0.0))           # now, and not with the next scan
+
+    def _on_charging(self):
+        if self._drive.active and self._state == BACK:
+            self._command.publish(twist_msg(0.0, 0.0))
 
     def _on_scan(self, placed):
         job = self._goals.job
@@ -338,7 +294,7 @@ class DockDriveNode(SuiteNode):
         """One step of the drive; without a scan it stands."""
         if placed is not None:
             self._stepped_s = self.now_s()
-        out = self._drive.step(self._observe(placed))
+        out = self._drive.step(self._senses.observe(placed))
         self._command.publish(twist_msg(out.linear, out.angular))
         if not self._drive.active:
             job.retries = out.regroups
