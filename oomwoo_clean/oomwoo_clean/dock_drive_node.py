@@ -180,6 +180,9 @@ class DockDriveNode(SuiteNode):
         if self._reflex.active:
             self._say(self._state, WARN, 'standing: an escape reflex drives', 'REFLEX')
             return
+        if self._reflex.over():             # before a step of what was planned elsewhere
+            self._after_reflex(job)
+            return
         if abs(self.now_s() - placed.scan.stamp_s) > self.settings.stale_s:
             return
         self._step(job, placed)
