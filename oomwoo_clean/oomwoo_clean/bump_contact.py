@@ -19,6 +19,7 @@ _BACK_M = 0.015               # a robot that backs up this far takes the bump fo
 _TURN_RAD = math.radians(40.0)              # ... and so does one that turns away this far
 _SAME_M, _SAME_RAD = 0.02, math.radians(20.0)     # a touch this near an old one is the same
 _ALONG = math.sin(math.radians(20.0))       # a surface slid along lies across the way, this well
+_GRAZED = math.sin(math.radians(10.0))      # a switch that lets go on the way grazed that at most
 # Gone on straight: no more than this of the arc is left. A press that is held all along is a
 # surface that the robot leans on at a small angle, or a heavy curtain, of which a side is left.
 _SOFT_BELOW, _SLID_SOFT_BELOW = 0.1, 0.04
@@ -168,6 +169,18 @@ class Contact:
         if (across & self.alive).any():
             self.alive &= across
 
+    def let_go(self, way):
+        """
+        Take in that the switch let go while the body went on by ``way`` (2,).
+
+        What is solid keeps the switch pressed until the robot goes back; only what it passes by
+        lets go. Returns whether it was soft, then: too little of the arc lies beside the way.
+        """
+        angles = self.pose[2] + self.azimuths
+        into = (way[0] * np.cos(angles) + way[1] * np.sin(angles)) / math.hypot(*way)
+        self._lose(into > _GRAZED)
+        return self.is_soft()
+
     def like(self, other):
         """Tell whether another settled touch is of the same thing in the same place."""
         return (other is not self and other.settled and other.side == self.side
@@ -183,8 +196,12 @@ class Contact:
     def left_behind(self):
         """Take in that the robot has gone away; return whether it went on through the thing."""
         running, self.running = self.running, False
+        return running and self.is_soft()
+
+    def is_soft(self):
+        """Tell whether so little is left of the arc that what gave way was all of it."""
         least = _SLID_SOFT_BELOW if self.slid else _SOFT_BELOW
-        return running and self.weights[self.alive].sum() < least
+        return self.weights[self.alive].sum() < least
 
     def _lose(self, refuted):
         if not (refuted & self.alive).any():

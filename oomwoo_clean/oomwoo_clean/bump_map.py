@@ -7,6 +7,7 @@ would be, and joined with its neighbours to walls. No ROS in here.
 """
 import math
 
+import numpy as np
 from oomwoo_clean.bump_contact import (
     arc_of,
     BOTH,
@@ -20,6 +21,7 @@ from oomwoo_clean.bump_contact import (
 from oomwoo_clean.bump_map_store import load_bump_map, save_bump_map
 from oomwoo_clean.bump_passage import Passage
 from oomwoo_clean.bump_presses import ANOTHER, Presses, WIDER
+from oomwoo_clean.bump_trail import Trail
 from oomwoo_clean.bump_view import BumpView
 from oomwoo_clean.bump_walls import WallSegment
 from oomwoo_localization.frames import compose, wrap_angle
@@ -59,7 +61,7 @@ class BumpMap:
         self._waiting = []                 # touches without a place: felt while lost
         self._newest_touch = (0, None, 0.0)          # which press made it, where, when
         self._passage = Passage()
-        self._trail = []
+        self._trail = Trail()
         self._changed()
 
     def time_went_back(self):
@@ -73,7 +75,7 @@ class BumpMap:
     def _forget_times(self):
         self._map_from_odom, self._localized_s = None, -math.inf
         self._lost = False
-        self._trail = []                   # (stamp_s, odom_pose, side held) not yet judged
+        self._trail = Trail()              # not yet judged
         self._presses.forget_times()
         self._newest_s = -math.inf
 
@@ -150,7 +152,7 @@ class BumpMap:
             self._drop(doubtful)
             self._waiting += doubtful
             self.counts['held_back'] += len(doubtful)
-            self._trail = []
+            self._trail = Trail()
         if lost != self._lost:
             self._map_from_odom = None
         self._lost = lost
@@ -172,9 +174,9 @@ class BumpMap:
             return
         side = self._presses.held()
         if side:
-            for contact in self._of_this_press():
+            for contact in self._of_press(self._presses.number):
                 contact.pushed_m = max(contact.pushed_m, progress(contact.odom_pose, pose))
-        self._trail.append((stamp_s, pose, side))
+        self._trail.add(stamp_s, pose, side, self._presses.number)
         self._judge(max(self._localized_s, stamp_s - _SETTLE_S))
 
     @property
@@ -184,12 +186,14 @@ class BumpMap:
 
     # -- touches ----------------------------------------------------------------------------
 
-    def _record(self, side, pose, stamp_s, other_held=False, held=False):
+    def _record(self, side, pose, stamp_s, other_held=False, held_press=None):
         """Make a touch; it gets its place now, or once localized."""
         arc = arc_of(
             side, math.radians(self.settings.nose_overlap_deg),
             math.radians(self.robot.bumper.half_angle_deg), other_held)
-        contact = Contact(side, pose, stamp_s, self._presses.number, arc, held)
+        held = held_press is not None
+        contact = Contact(
+            side, pose, stamp_s, held_press if held else self._presses.number, arc, held)
         if self._lost or self._map_from_odom is None:
             self._waiting.append(contact)
             self.counts['held_back'] += 1
@@ -220,14 +224,14 @@ class BumpMap:
 
     def _rolled_to_nose(self, side, odom_pose):
         """Tell whether the body turned towards what the other half touched, until both did."""
-        mine = [c for c in self._of_this_press() if c.side != BOTH]
+        mine = [c for c in self._of_press(self._presses.number) if c.side != BOTH]
         if not mine or self._map_from_odom is None:
             return False
         turned = wrap_angle(compose(self._map_from_odom, odom_pose)[2] - mine[-1].pose[2])
         return (turned if side == RIGHT else -turned) > _ROLLED_RAD
 
-    def _of_this_press(self):
-        return [c for c in self._contacts[-_PRESSED_LAST:] if c.press == self._presses.number]
+    def _of_press(self, number):
+        return [c for c in self._contacts[-_PRESSED_LAST:] if c.press == number]
 
     def _place_waiting(self, stamp_s):
         self._drop_waiting(stamp_s)
@@ -256,13 +260,13 @@ class BumpMap:
 
     def _judge(self, until_s):
         """Hold the touches against where the body has been up to a stamp."""
-        count = sum(1 for stamp_s, _, _ in self._trail if stamp_s <= until_s)
-        for stamp_s, odom_pose, side in self._trail[:count]:
-            pose = compose(self._map_from_odom, odom_pose)
-            self._judge_pose(stamp_s, pose)
-            if side is not None:
-                self._slide(side, odom_pose, pose, stamp_s)
-        del self._trail[:count]
+        for step in self._trail.take(until_s):
+            pose = compose(self._map_from_odom, step.odom_pose)
+            self._judge_pose(step.stamp_s, pose)
+            if step.side is not None:
+                self._slide(step, pose)
+            if press := self._trail.let_go(step, self.settings.debounce_s):
+                self._let_go(press, pose)
         self._settle(until_s)
 
     def _judge_pose(self, stamp_s, pose):
@@ -280,10 +284,21 @@ class BumpMap:
         gone += [c for c in running if c not in near and c.left_behind()]
         self._erase(gone)
 
-    def _slide(self, side, odom_pose, pose, stamp_s):
+    def _let_go(self, press, pose):
+        """Take back what let go of the bumper while the robot rolled on: it has given way."""
+        mine = self._of_press(press)
+        if not mine or press == self._presses.doubted:
+            return
+        way = pose[:2] - mine[0].pose[:2]
+        if math.hypot(*way) < self.settings.held_spacing_m:      # too short for a direction
+            way = np.array([math.cos(pose[2]), math.sin(pose[2])])
+        self._erase([c for c in mine if c.let_go(way)])
+        self._changed()
+
+    def _slide(self, step, pose):
         """Record the touches of a robot that goes along a surface with the bumper held."""
         number, last, last_s = self._newest_touch
-        if number != self._presses.number or stamp_s <= last_s:
+        if number != step.press or step.stamp_s <= last_s:
             return
         way = pose[:2] - last[:2]
         apart = math.hypot(*way)
@@ -291,11 +306,11 @@ class BumpMap:
             return
         self._presses.slid_m += apart
         if self._presses.slid_m > self.settings.held_most_m:
-            for half in HALVES[side]:
+            for half in HALVES[step.side]:
                 self._call_stuck(half, whole=True)
             return
-        mine = self._of_this_press()
-        self._record(side, odom_pose, stamp_s, held=True)
+        mine = self._of_press(number)
+        self._record(step.side, step.odom_pose, step.stamp_s, held_press=number)
         if mine:                           # else what was touched first has given way
             mine[-1].slide(way)
             self._contacts[-1].slide(way)

@@ -20,6 +20,7 @@ class Presses:
         self.number = 0                            # of the press of now, or the last one
         self.slid_m = 0.0                          # driven on during it
         self.stuck = {LEFT: False, RIGHT: False}
+        self.doubted = 0                           # press of which nobody saw the end
         self.bounced = 0
         self._down = {LEFT: False, RIGHT: False}
         self._start = {LEFT: None, RIGHT: None}    # odometry's pose where the press began
@@ -55,7 +56,7 @@ class Presses:
     def unheard(self, half):
         """Take in that the topic of a half has ceased: one that was pressed has to let go."""
         if self._said[half] == 'pressed':
-            self._said[half] = None
+            self._said[half], self.doubted = None, self.number
 
     def press(self, side, pose, stamp_s):
         """
