@@ -7,6 +7,8 @@ command when the computer above it hangs or the agent between them dies.
 from dataclasses import dataclass
 import math
 
+from oomwoo_localization.command_expiry import CommandExpiry
+
 
 @dataclass(frozen=True)
 class Command:
@@ -17,12 +19,9 @@ class Command:
     reason: str = ''
 
 
-STOP = Command(0.0, 0.0)
-
-
-class CommandGuard:
+class CommandGuard(CommandExpiry):
     """
-    Passes on commands within the limits for as long as they are fresh.
+    Passes on commands within the limits, and tells when they have to end.
 
     A command that is too fast is slowed down on its arc: both speeds by the same factor. One that
     is not finite stops the robot.
@@ -30,13 +29,12 @@ class CommandGuard:
 
     def __init__(self, linear_limit, angular_limit, timeout_s):
         """Limits in m/s and rad/s; a command counts for ``timeout_s`` seconds."""
+        super().__init__(timeout_s)
         self.linear_limit, self.angular_limit = linear_limit, angular_limit
-        self.timeout_s = timeout_s
-        self._heard_s = None
 
     def take(self, linear, angular, now_s):
         """Return the :class:`Command` for the base that a wish comes to."""
-        self._heard_s = now_s
+        self.heard(now_s)
         if not (math.isfinite(linear) and math.isfinite(angular)):
             return Command(0.0, 0.0, f'linear.x is {linear}, angular.z is {angular}')
         excess = max(
@@ -44,19 +42,3 @@ class CommandGuard:
         reason = '' if excess == 1.0 else (
             f'{linear:.2f} m/s and {angular:.2f} rad/s asked for, {excess:.1f} times too fast')
         return Command(linear / excess, angular / excess, reason)
-
-    def tick(self, now_s):
-        """
-        Return :data:`STOP` while the last command is too old, None otherwise.
-
-        It is said again for as long as a command counts, in case one is lost on the way, and then
-        not before the next command.
-        """
-        if self._heard_s is None:
-            return None
-        age_s = now_s - self._heard_s
-        if age_s <= self.timeout_s:
-            return None
-        if age_s > 2.0 * self.timeout_s:
-            self._heard_s = None
-        return STOP

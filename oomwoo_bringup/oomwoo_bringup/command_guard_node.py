@@ -64,9 +64,8 @@ class CommandGuardNode(SuiteNode):
             self.set_status(OK, 'commands come in', 'DRIVING')
 
     def _tick(self):
-        command = self._guard.tick(self._steady_s())
-        if command is not None:
-            self._out.publish(twist_msg(command.linear, command.angular))
+        if self._guard.expired(self._steady_s()):
+            self._out.publish(Twist())
             topic = self.resolve_topic_name('cmd_vel_mux')
             self.set_status(
                 OK, f'standing: nothing on {topic} for {self._guard.timeout_s} s', 'WAITING')

@@ -4,14 +4,14 @@ The last node before Gazebo's base: ``cmd_vel`` in, ``cmd_vel_base`` out, zero w
 Gazebo's drive has no time limit of its own. All commands pass through here, as through
 ``command_guard`` on the robot: the bridge can't take two topics to one of Gazebo's, whose
 transport lets a node advertise a topic once. The algorithm is
-:mod:`oomwoo_gazebo.command_expiry`.
+:mod:`oomwoo_localization.command_expiry`.
 """
 from dataclasses import dataclass
 import math
 import sys
 
 from geometry_msgs.msg import Twist
-from oomwoo_gazebo.command_expiry import CommandExpiry
+from oomwoo_localization.command_expiry import CommandExpiry
 from oomwoo_localization.process_ros_support import run_node
 from oomwoo_localization.robot import load_robot
 from oomwoo_localization.ros_support import OK, SuiteNode, twist_msg, WARN
@@ -66,7 +66,10 @@ class CommandExpiryNode(SuiteNode):
             linear = angular = 0.0
         else:
             self.set_status(OK, 'commands come in', 'DRIVING')
-        self._expiry.heard(linear, angular, self.now_s())
+        if linear == angular == 0.0:
+            self._expiry.forget()               # the base has been told to stop
+        else:
+            self._expiry.heard(self.now_s())
         self._out.publish(twist_msg(linear, angular))
 
     def _tick(self):

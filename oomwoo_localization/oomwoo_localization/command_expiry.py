@@ -15,17 +15,16 @@ class CommandExpiry:
         self.forget()
 
     def forget(self):
-        """Forget the last command."""
-        self._heard_s, self._moving = None, False
+        """Forget the last command: there is nothing to stop."""
+        self._heard_s = None
 
-    def heard(self, linear, angular, now_s):
-        """Take a command; one that is not finite counts as one that moves."""
+    def heard(self, now_s):
+        """Take note of a command."""
         self._heard_s = now_s
-        self._moving = not (linear == 0.0 and angular == 0.0)
 
     def expired(self, now_s):
         """Tell whether the base has to be stopped at ``now_s``."""
-        if self._heard_s is None or not self._moving:
+        if self._heard_s is None:
             return False
         age_s = now_s - self._heard_s
         if age_s > 2.0 * self.timeout_s:
