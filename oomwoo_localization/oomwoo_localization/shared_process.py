@@ -1,4 +1,5 @@
 """What several nodes in one process share: each message is taken in once for all of them."""
+from functools import partial
 
 
 class SharedProcess:
@@ -22,10 +23,15 @@ class SharedProcess:
         callbacks = next((found for known, found in heard if known == qos), None)
         if callbacks is None:
             callbacks = []
-            subscribe(lambda msg: [tell(msg) for tell in tuple(callbacks)])
+            subscribe(partial(_tell_all, callbacks))
             heard.append((qos, callbacks))
         callbacks.append(callback)
         return Share(callbacks, callback)
+
+
+def _tell_all(callbacks, msg):
+    for callback in tuple(callbacks):           # one may end its share
+        callback(msg)
 
 
 class Share:
