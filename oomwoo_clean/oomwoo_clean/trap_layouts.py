@@ -9,7 +9,8 @@ import math
 
 import numpy as np
 from oomwoo_localization.robot import load_robot
-from oomwoo_sim_support.layout import Layout, layout_from_dict
+from oomwoo_sim_support.layout import layout_from_dict
+from oomwoo_sim_support.layout_elements import Layout
 from scipy.ndimage import label
 
 KINDS = ('forest', 'pocket', 'bridge', 'slot')

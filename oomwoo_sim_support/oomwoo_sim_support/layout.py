@@ -4,28 +4,29 @@ A world from one YAML file: walls, boxes, cylinders, arcs, soft things, carpets 
 The package's README has the schema. Lengths are metres and angles degrees in the file; angles are
 radians once loaded. What cannot be used is refused, naming the file, the element and the field.
 """
-from dataclasses import dataclass
 import math
 from pathlib import Path
 
 import numpy as np
 from oomwoo_localization.dock import DockShape
 from oomwoo_sim_support import layout_fields as read
-from oomwoo_sim_support.layout_primitives import Primitive, primitives
+from oomwoo_sim_support.layout_elements import (
+    Arc,
+    Box,
+    Carpet,
+    Cylinder,
+    Dock,
+    Layout,
+    NarrowGap,
+    Soft,
+    Wall,
+)
+from oomwoo_sim_support.layout_primitives import primitives
 import yaml
 
 __all__ = [
-    'Arc',
-    'Box',
-    'Carpet',
-    'Cylinder',
-    'Dock',
-    'Layout',
     'LayoutError',
-    'NarrowGap',
-    'Primitive',
-    'Soft',
-    'Wall',
+    'find_layout',
     'layout_folder',
     'layout_from_dict',
     'layout_names',
@@ -36,116 +37,6 @@ __all__ = [
 
 class LayoutError(ValueError):
     """A layout that cannot be used; the message names file, element and field."""
-
-
-@dataclass(frozen=True)
-class Wall:
-    """A polyline (N, 2) along the middle of a wall's thickness."""
-
-    name: str
-    points: np.ndarray
-    closed: bool
-    thickness: float
-    z: tuple
-
-
-@dataclass(frozen=True)
-class Box:
-    """An upright box: ``size`` is (length, width) before it is turned by ``yaw``."""
-
-    name: str
-    center: tuple
-    size: tuple
-    yaw: float
-    z: tuple
-
-
-@dataclass(frozen=True)
-class Cylinder:
-    """An upright cylinder."""
-
-    name: str
-    center: tuple
-    radius: float
-    z: tuple
-
-
-@dataclass(frozen=True)
-class Arc:
-    """A bent wall, counterclockwise from ``start`` to ``stop``; ``radius`` is of its middle."""
-
-    name: str
-    center: tuple
-    radius: float
-    start: float
-    stop: float
-    thickness: float
-    z: tuple
-
-
-@dataclass(frozen=True)
-class Soft:
-    """
-    A skirt or curtain: the LiDAR sees it, the robot pushes through it.
-
-    ``press`` is how far into it the bumper is pressed, metres; 0: not at all.
-    """
-
-    name: str
-    points: np.ndarray
-    closed: bool
-    thickness: float
-    z: tuple
-    press: float
-
-
-@dataclass(frozen=True)
-class Carpet:
-    """An area of the floor with its own sliding friction."""
-
-    name: str
-    polygon: np.ndarray
-    friction: float
-
-
-@dataclass(frozen=True)
-class Dock:
-    """A hollow bay: ``pose`` is the middle of its mouth, facing out; inside width and depth."""
-
-    pose: tuple
-    width: float
-    depth: float
-    panel: float
-    back: float
-    tray: float
-    height: float
-
-
-@dataclass(frozen=True)
-class NarrowGap:
-    """Two elements that stand close on purpose, and how close."""
-
-    between: tuple
-    width: float
-
-
-@dataclass(frozen=True)
-class Layout:
-    """One world; ``path`` is its file, ``sources`` that and those it is based on."""
-
-    name: str
-    path: Path
-    start: tuple
-    floor: np.ndarray
-    walls: tuple
-    boxes: tuple
-    cylinders: tuple
-    arcs: tuple
-    soft: tuple
-    carpets: tuple
-    dock: Dock
-    narrow_gaps: tuple
-    sources: tuple = ()
 
 
 _REQUIRED = object()
