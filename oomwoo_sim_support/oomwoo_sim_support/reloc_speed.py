@@ -9,6 +9,7 @@ import time
 
 import numpy as np
 from oomwoo_localization.relocalizer import Relocalizer
+from oomwoo_sim_support.reloc_trial import result
 from oomwoo_sim_support.reloc_worlds import draw_map, make_scan, outline, random_piece, Room
 
 # Width, depth, and how many offices of that size.
@@ -69,8 +70,6 @@ def speed_trials(seed, sizes=SIZES, questions=QUESTIONS):
 
 def _office_trials(seed, width, depth, questions):
     """Return the dicts of one office."""
-    from oomwoo_sim_support.reloc_harness import result
-
     rng = np.random.default_rng(seed)
     room, other = office(width, depth, rng), office(width, depth, rng)
     grid = draw_map(room.segments, 0.05, 0.0, np.array([room.place(rng) for _ in range(10)]), rng)

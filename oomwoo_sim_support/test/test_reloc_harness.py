@@ -15,19 +15,17 @@ from oomwoo_localization.relocalizer import refusal, Relocalization
 from oomwoo_localization.robot import load_robot
 from oomwoo_localization.scans import scan_points
 from oomwoo_sim_support.layout import load_layout
-from oomwoo_sim_support.reloc_harness import (
+from oomwoo_sim_support.reloc_harness import main, missed, summary
+from oomwoo_sim_support.reloc_scenarios import KINDS, make_trial
+from oomwoo_sim_support.reloc_trial import (
     adversarial_trial,
     carmen_trials,
     grid_spots,
     grid_trials,
     is_twin,
     looks_alike,
-    main,
-    missed,
     result,
-    summary,
 )
-from oomwoo_sim_support.reloc_scenarios import KINDS, make_trial
 from oomwoo_sim_support.reloc_worlds import box, holds, outline, ranges_to
 import pytest
 

@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 from oomwoo_localization.frames import compose
-from oomwoo_sim_support.reloc_scenarios import KINDS, make_trial, MOUNT
+from oomwoo_sim_support.reloc_scenarios import KINDS, make_trial
+from oomwoo_sim_support.reloc_spoiling import MOUNT
 from oomwoo_sim_support.reloc_worlds import likeness, random_room, ranges_to, Room
 import pytest
 
