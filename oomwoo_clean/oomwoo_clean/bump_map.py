@@ -351,6 +351,10 @@ class BumpMap:
         """
         return self._seen.points
 
+    def moments(self):
+        """Return (N, 3) poses in the map at which :meth:`contacts` were felt, and (N,) when, s."""
+        return self._seen.poses, np.array([c.stamp_s for c in self._contacts])
+
     def walls(self):
         """Return the list of :class:`WallSegment`; computed when something changed since."""
         return self._seen.walls

@@ -11,21 +11,23 @@ import math
 import time
 
 import numpy as np
-from oomwoo_clean.bump_map import BumpMap, BumpMapSettings
-from oomwoo_clean.wall_meter import segment_errors, solids_of
+from oomwoo_clean.bump_contact import arc_of, BumpMapSettings, LEFT, RIGHT
+from oomwoo_clean.bump_map import BumpMap
+from oomwoo_clean.bump_walls import fit_walls
+from oomwoo_clean.wall_meter import segment_errors, solids_of, touchable_outline
 from oomwoo_localization.health import LostDetector, ScanScorer
 from oomwoo_localization.robot import load_robot
 from oomwoo_localization.scan_localizer import ScanLocalizer
 from oomwoo_sim_support.embedded_sim import EmbeddedSim
 from oomwoo_sim_support.layout_map import layout_grid
-from oomwoo_sim_support.layout_primitives import primitives, solid_distance
+from oomwoo_sim_support.layout_primitives import solid_distance
 from oomwoo_sim_support.localizer_trial import START_COVARIANCE
 from oomwoo_sim_support.sim_settings import SimSettings, TICK_S
 
 ODOM_TICKS, SCAN_TICKS = 5, 10         # odometry and bumper at 20 Hz, scans at 10 Hz
 FOUND_AFTER_S = 5.0                    # a stand-in for the relocalizer: it says the truth
 SOLID_M, SEGMENT_DEG = 0.03, 3.0       # this near to what is solid is right
-CLEAR_M = 0.012                        # a press this far from what is solid is by cloth
+CLEAR_M = 0.012                        # a touch this far from what is solid is of cloth
 FALSE_M = 0.06                         # and so far off is a touch of nothing
 
 
@@ -85,10 +87,8 @@ class Bench:
         self._scorer, self._detector = ScanScorer(self.map.reference), LostDetector()
         self._lost_since_s = None
         self.driver = Bouncer(np.random.default_rng([trial.seed, 5]), trial.held_s)
-        self._soft = [part for part in primitives(trial.layout) if part.soft]
         self._solid = solids_of(trial.layout, self.robot)
-        self._pressed = (False, False)
-        self.presses = self.soft_presses = 0
+        self._felt = []                    # (stamp_s, x, y, yaw in truth, whether pressed)
         self.lost_times, self.localizer_worst_m = 0, 0.0
 
     def run(self):
@@ -122,36 +122,70 @@ class Bench:
         pressed = sim.bumpers()
         for half, is_down in zip(('left', 'right'), pressed):
             self.map.bumper(half, is_down, odom, sim.time_s)
-        if any(pressed) and not any(self._pressed):
-            self.presses += 1
-            centre = sim.truth().pose[None, :2]
-            clear_m = solid_distance(self._solid, centre)[0] - self.robot.body.radius
-            self.soft_presses += bool(clear_m > CLEAR_M)
-        self._pressed = pressed
+        self._felt.append((sim.time_s, *sim.truth().pose, any(pressed)))
         sim.set_command(*self.driver.step(sim.time_s, *pressed))
 
     def result(self):
         """Return what the bump map is worth, as a dict."""
         touches, walls = self.map.contacts(), self.map.walls()
         off = np.abs(solid_distance(self._solid, touches))
-        soft = np.abs(solid_distance(self._soft, touches))
         errors = segment_errors(
             np.array([(w.start, w.end) for w in walls]).reshape(-1, 2, 2), self._solid)
         good = (errors[:, 1] <= SOLID_M) & (errors[:, 2] <= SEGMENT_DEG)
         length = float(errors[:, 0].sum())
         return {
             'layout': self.trial.layout.name, 'seed': self.trial.seed,
-            'sim_s': self.trial.seconds, 'presses': self.presses,
-            'soft_presses': self.soft_presses, 'touches': len(touches),
+            'sim_s': self.trial.seconds, **self._of_presses(), 'touches': len(touches),
             'touches_right': int((off <= SOLID_M).sum()),
             'touches_of_nothing': int((off > FALSE_M).sum()),
-            'kept_on_soft': int(((off > FALSE_M) & (soft < FALSE_M)).sum()),
             'erased': self.map.counts['erased'], 'walls': len(walls), 'walls_m': length,
             'walls_right': float(errors[good, 0].sum() / length) if length else math.nan,
             'worst_wall_m': float(errors[:, 1].max(initial=0.0)),
             'worst_wall_deg': float(errors[:, 2].max(initial=0.0)),
             'localizer_worst_m': self.localizer_worst_m, 'lost_times': self.lost_times,
             'counts': dict(self.map.counts)}
+
+    def _of_presses(self):
+        """
+        Return how many presses there were, by cloth, and by cloth with a touch of it left.
+
+        And how far off the poses of touches are, across and along the heading, on average.
+        """
+        felt = np.array(self._felt)
+        clear_m = solid_distance(self._solid, felt[:, 1:3]) - self.robot.body.radius
+        down = felt[:, 4] > 0.0
+        begins = down & ~np.concatenate([[False], down[:-1]])
+        press = np.cumsum(begins)
+        by_cloth = press[begins & (clear_m > CLEAR_M)]
+        poses, stamps_s = self.map.moments()
+        at = np.searchsorted(felt[:, 0], stamps_s - TICK_S / 2)
+        of_cloth = press[at[clear_m[at] > CLEAR_M]]
+        off, yaw = poses[:, :2] - felt[at, 1:3], felt[at, 3]
+        along, across = (
+            off[:, 0] * np.cos(yaw + turn) + off[:, 1] * np.sin(yaw + turn)
+            for turn in (0.0, math.pi / 2))
+        return {
+            'presses': int(begins.sum()), 'soft_presses': len(by_cloth),
+            'kept_on_soft': int(np.isin(by_cloth, of_cloth).sum()),
+            'across_m': float(np.abs(across).mean()) if len(at) else math.nan,
+            'along_m': float(np.abs(along).mean()) if len(at) else math.nan}
+
+
+def fit_time_ms(layout, count, seed=0):
+    """Return the CPU time, milliseconds, to fit walls to so many touches all over a layout."""
+    robot, settings = load_robot(), BumpMapSettings()
+    rng, outline = np.random.default_rng(seed), touchable_outline(layout, robot)
+    on = rng.integers(len(outline.points), size=count)
+    centres = outline.points[on] + robot.body.radius * outline.normals[on]
+    towards = np.arctan2(*-outline.normals[on, ::-1].T)
+    azimuths = np.arcsin(rng.uniform(-0.9, 0.9, count))
+    arcs = np.array([
+        arc_of(LEFT if azimuth > 0.0 else RIGHT, math.radians(settings.nose_overlap_deg),
+               math.radians(robot.bumper.half_angle_deg)) for azimuth in azimuths])
+    angles = (towards - azimuths)[:, None] + arcs
+    began = time.process_time()
+    fit_walls(centres, angles, np.ones(angles.shape, dtype=bool), robot.body.radius, settings)
+    return 1e3 * (time.process_time() - began)
 
 
 def run_trial(trial):

@@ -83,6 +83,7 @@ class _Fit:
 
     def __init__(self, centres, compass, radius, settings, passed):
         self._centres, self._compass = centres, compass
+        self._towards = np.ascontiguousarray(compass.T)
         self._radius, self._settings = radius, settings
         self._passed = passed
 
@@ -93,10 +94,10 @@ class _Fit:
         free = np.ones(len(self._centres), dtype=bool)
         open_ = np.ones(len(normals), dtype=bool)
         counts = fits.astype(np.float32)
+        support = counts @ free.astype(np.float32)
         while open_.any():
-            support = np.where(open_, counts @ free.astype(np.float32), 0.0)
-            best = int(support.argmax())
-            if support[best] < self._settings.wall_contacts:
+            best = int(np.where(open_, support, 0.0).argmax())
+            if not open_[best] or support[best] < self._settings.wall_contacts:
                 return
             open_[best] = False
             found = self._refine(normals[best], offsets[best], seeds[best], free)
@@ -104,6 +105,7 @@ class _Fit:
                 yield found
                 free[found[1]] = False
                 open_ &= free[seeds].all(axis=1)
+                support = counts @ free.astype(np.float32)
 
     def _guesses(self):
         """Return normals (H, 2), offsets (H,), pairs (H, 2) of lines through two neighbours."""
@@ -128,7 +130,7 @@ class _Fit:
         """Return (H, N) which touches each line can explain."""
         off = normals @ self._centres.T - offsets[:, None]
         near = np.abs(off) <= self._settings.wall_tolerance_m
-        return near & self._compass[:, _sector(normals)].T
+        return near & self._towards[_sector(normals)]
 
     def _refine(self, normal, offset, seed, free):
         """Return (wall, members) near a first guess, or None if that is no wall."""

@@ -32,9 +32,19 @@ def test_a_couchs_skirt_is_gone_through_and_its_leg_behind_it_stays():
     result = bench.result()
     assert result['soft_presses'] == 1 and result['kept_on_soft'] == 0
     assert result['erased'] == 1 and result['touches'] == 1
+    assert 0.0 < result['across_m'] < 0.02 and 0.0 < result['along_m'] < 0.02
     # It is on the left half, and no switch says where on it.
     leg = np.linalg.norm(bench.map.contacts() - [-1.08, 1.24], axis=1)
     assert leg.max() < 0.025 + 0.08
+
+
+def test_a_skirt_that_is_backed_off_from_while_it_presses_is_counted_as_kept():
+    layout = replace(load_layout('skirt_room'), start=(-0.9, 0.9, 0.35))
+    bench = Bench(Trial(layout, seconds=4.0, held_s=0.0))
+    bench.run()
+    result = bench.result()
+    assert result['soft_presses'] == 1 and result['kept_on_soft'] == 1
+    assert result['touches_of_nothing'] == 1
 
 
 def test_the_driver_gives_way_to_a_held_bumper_and_not_to_a_short_press():
@@ -58,16 +68,23 @@ def test_the_command_line(tmp_path, capsys):
     assert saved['summary']['passed'] is False
     assert bump_map_harness.main(['--layout', 'nowhere']) == 2
     assert 'nowhere' in capsys.readouterr().err
-    with pytest.raises(SystemExit):
-        bump_map_harness.parse(['--seeds', '0'])
+    for wrong in (['--seeds', '0'], ['--fit', '0']):
+        with pytest.raises(SystemExit):
+            bump_map_harness.parse(wrong)
+    assert bump_map_harness.main(['--fit', '12']) == 0
+    assert 'walls of 12 touches: ' in capsys.readouterr().out
 
 
 def test_the_sum_weighs_walls_by_length_and_wants_next_to_no_cloth_kept():
     one = {'walls_m': 3.0, 'walls_right': 1.0, 'kept_on_soft': 0, 'soft_presses': 2,
-           'touches': 5, 'touches_of_nothing': 0}
+           'touches': 5, 'touches_right': 5, 'touches_of_nothing': 0, 'across_m': 0.002,
+           'along_m': 0.001}
     bare = {**one, 'walls_m': 0.0, 'walls_right': float('nan')}
     bad = {**one, 'walls_m': 1.0, 'walls_right': 0.0}
-    assert bump_map_harness.summarise([one, bare])['passed']
+    none = {**bare, 'touches': 0, 'across_m': float('nan'), 'along_m': float('nan')}
+    assert bump_map_harness.summarise([one, bare, none])['passed']
+    more = {**one, 'touches': 15, 'across_m': 0.006}
+    assert bump_map_harness.summarise([one, more, none])['across_m'] == pytest.approx(0.005)
     assert bump_map_harness.summarise([one, bad])['walls_right'] == pytest.approx(0.75)
     assert not bump_map_harness.summarise([one, bad])['passed']
     assert not bump_map_harness.summarise([{**one, 'kept_on_soft': 1}])['passed']
