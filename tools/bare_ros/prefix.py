@@ -16,7 +16,6 @@ link ``.prefix`` in the checkout.
 """
 
 import argparse
-import configparser
 import contextlib
 import fcntl
 import hashlib
@@ -29,9 +28,12 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-import threading
 import time
 import zipfile
+
+from machine import check_compiler, check_disk, check_platform, check_python, run, SetupError
+from steps import ParallelTask, size_mb, Steps
+from wheel_repair import repair_cmake_paths, write_commands
 
 HERE = Path(__file__).resolve().parent
 CHECKOUT = HERE.parent.parent
@@ -39,152 +41,7 @@ LINK = '.prefix'
 STAMP = 'complete.json'
 DOWNLOADS = 'downloads'
 RUNTIME_IN_WHEEL = 'isaacsim/exts/isaacsim.ros2.core/jazzy/'
-# The machine that the ros-jazzy-* wheels were built on, as it stands in their CMake files.
-WHEEL_INCLUDE = '/opt/python/cp312-cp312/include/python3.12'
-WHEEL_PACKAGES = '/opt/python/cp312-cp312/lib/python3.12/site-packages'
-GLIBC_NEEDED = (2, 35)
-MIN_FREE_MB = 2000
-RECIPE = 3  # raise it when this file makes something else of the same locks
-
-
-# colcon builds against the build side, whose CMake configuration is in the venv. The run side's
-# index names generators that it lacks, so a build must not see it; its Python modules come last.
-COLCON_COMMAND = """\
-import os
-import sys
-
-VENV = {venv!r}
-JAZZY = {jazzy!r}
-
-
-def without(variable, *dropped):
-    return [path for path in os.environ.get(variable, '').split(os.pathsep)
-            if path and path not in dropped]
-
-
-if 'build' in sys.argv:
-    os.environ['AMENT_PREFIX_PATH'] = os.pathsep.join(without('AMENT_PREFIX_PATH', JAZZY) + [VENV])
-    os.environ['CMAKE_PREFIX_PATH'] = os.pathsep.join(without('CMAKE_PREFIX_PATH', VENV) + [VENV])
-    run_side = os.path.join(JAZZY, 'rclpy')
-    packages = os.path.join(VENV, 'lib', 'python3.12', 'site-packages')
-    os.environ['PYTHONPATH'] = os.pathsep.join(
-        without('PYTHONPATH', run_side, packages) + [packages, run_side])
-
-from colcon_core.command import main  # noqa: E402
-
-sys.exit(main())
-"""
-
-
-class SetupError(Exception):
-    """What is wrong and what to do about it, for the person at the terminal."""
-
-
-# --- what this machine can do ------------------------------------------------------------------
-
-
-def check_platform():
-    """Refuse a machine that the pinned binaries do not run on."""
-    system, machine = platform.system(), platform.machine()
-    if system != 'Linux' or machine != 'x86_64':
-        raise SetupError(
-            f'the bare ROS 2 has binaries for Linux x86_64 only, and this is {system} {machine}. '
-            'Install ROS 2 Jazzy with apt (it is used when /opt/ros/jazzy exists), or use the '
-            'container under docker/.')
-    name, version = platform.libc_ver()
-    found = tuple(int(part) for part in version.split('.')[:2] if part.isdigit())
-    if name != 'glibc' or found < GLIBC_NEEDED:
-        raise SetupError(
-            f'the bare ROS 2 needs glibc {GLIBC_NEEDED[0]}.{GLIBC_NEEDED[1]} or newer (Ubuntu '
-            f'22.04, Debian 12), and this machine has {name or "another C library"} {version}. '
-            'Use a newer distribution or the container under docker/.')
-
-
-def check_python():
-    """Refuse an interpreter that cannot make a venv."""
-    try:
-        import ensurepip  # noqa: F401
-        import venv  # noqa: F401
-    except ImportError as error:
-        raise SetupError(
-            f'{sys.executable} has no module {error.name}. Install it (apt install '
-            'python3.12-venv), or name another Python 3.12 with OOMWOO_PYTHON.') from error
-
-
-def check_compiler():
-    """Refuse a machine that cannot build the interface package."""
-    for tool in ('make', 'cc', 'c++'):
-        if not shutil.which(tool):
-            raise SetupError(
-                f'no {tool} on PATH; the message package is compiled with make, a C and a C++ '
-                'compiler. Install them (apt install build-essential) and run this again.')
-    include = sysconfig.get_paths()['include']
-    if not os.path.exists(os.path.join(include, 'Python.h')):
-        raise SetupError(
-            f'{sys.executable} has no headers ({include}/Python.h is missing), and the message '
-            'package is compiled against them. Install them (apt install python3.12-dev), or name '
-            'another Python 3.12 with OOMWOO_PYTHON.')
-
-
-def check_disk(folder):
-    """Refuse to start what would fill the disk."""
-    needed_mb = int(os.environ.get('OOMWOO_MIN_FREE_MB') or MIN_FREE_MB)
-    free_mb = shutil.disk_usage(folder).free // 2**20
-    if free_mb < needed_mb:
-        raise SetupError(
-            f'{free_mb} MB free in {folder}, and the set-up needs {needed_mb} MB. Make room, or '
-            'put the cache on another disk with OOMWOO_CACHE=/path.')
-
-
-# --- progress ----------------------------------------------------------------------------------
-
-
-class Steps:
-    """Numbered steps with their seconds and megabytes; a heartbeat while one takes long."""
-
-    def __init__(self, total):
-        self.total = total
-        self.number = 0
-        self.started = time.monotonic()
-
-    @contextlib.contextmanager
-    def step(self, title, folder=None):
-        """Report one step; ``folder`` is measured while it grows."""
-        self.number += 1
-        head = f'[{self.number}/{self.total}] {title}'
-        print(f'{head} ...', flush=True)
-        begin = time.monotonic()
-        done = threading.Event()
-
-        def beat():
-            while not done.wait(5.0):
-                print(f'{head} ... {self._figures(begin, folder)}', flush=True)
-
-        threading.Thread(target=beat, daemon=True).start()
-        try:
-            yield
-        finally:
-            done.set()
-        print(f'{head}: {self._figures(begin, folder)}', flush=True)
-
-    @staticmethod
-    def _figures(begin, folder):
-        text = f'{time.monotonic() - begin:.0f} s'
-        return text + (f', {size_mb(folder)} MB' if folder else '')
-
-
-def size_mb(folder):
-    """Return the megabytes of the files below ``folder``, linked ones once."""
-    seen = {}
-    for root, _, names in os.walk(folder):
-        for name in names:
-            with contextlib.suppress(OSError):
-                status = os.lstat(os.path.join(root, name))
-                seen[status.st_ino] = status.st_size
-    return sum(seen.values()) // 2**20
-
-
-# --- the prefix --------------------------------------------------------------------------------
+RECIPE = 3  # raise it when these files make something else of the same locks
 
 
 def cache_root():
@@ -285,8 +142,8 @@ class Prefix:
             with steps.step('run side of ROS 2', self.path):
                 download.result()
         with steps.step('paths and commands'):
-            self._repair_cmake_paths()
-            self._write_commands()
+            repair_cmake_paths(self.venv)
+            write_commands(self.venv, self.jazzy, self.python)
 
     def _wipe(self):
         self.path.mkdir(parents=True, exist_ok=True)
@@ -369,44 +226,6 @@ class Prefix:
             wheel.extractall(self.downloads / 'unpacked', members)
         os.replace(self.downloads / 'unpacked' / RUNTIME_IN_WHEEL, self.jazzy)
 
-    def _repair_cmake_paths(self):
-        """Put this interpreter's folders where the wheels name their build machine's."""
-        include = sysconfig.get_paths()['include']
-        packages = self.venv / 'lib' / 'python3.12' / 'site-packages'
-        for path in (self.venv / 'share').rglob('*.cmake'):
-            text = path.read_text()
-            fixed = text.replace(WHEEL_INCLUDE, include).replace(WHEEL_PACKAGES, str(packages))
-            if fixed != text:
-                # The file may be a hard link into the installer's cache.
-                path.unlink()
-                path.write_text(fixed)
-
-    def _write_commands(self):
-        """Write the run side's console scripts (ros2, launch_test, ...): its tree has none."""
-        wanted = ('ros2cli', 'launch_testing', 'generate_parameter_library_py', 'ament_')
-        commands = {}
-        for entry_points in sorted((self.jazzy / 'rclpy').glob('*.egg-info/entry_points.txt')):
-            if not entry_points.parent.name.startswith(wanted):
-                continue
-            parser = configparser.ConfigParser(delimiters=('=',))
-            parser.optionxform = str
-            parser.read(entry_points)
-            if parser.has_section('console_scripts'):
-                for name, target in parser['console_scripts'].items():
-                    module, function = target.split(':')
-                    commands[name] = (f'import sys\n\nfrom {module} import {function}\n\n'
-                                      f'sys.exit({function}())\n')
-        commands['colcon'] = COLCON_COMMAND.format(venv=str(self.venv), jazzy=str(self.jazzy))
-        for name, source in commands.items():
-            script = self.venv / 'bin' / name
-            # The installer may have hard-linked its own into its cache.
-            script.unlink(missing_ok=True)
-            script.write_text(shebang(self.python) + source)
-            script.chmod(0o755)
-        for folder in (self.venv, self.jazzy):
-            # colcon warns about a prefix without one; these need nothing set up.
-            (folder / 'local_setup.sh').touch()
-
     def _smoke_test(self):
         environment = dict(os.environ)
         modules = 'mujoco, mcap, scipy, yaml'
@@ -418,73 +237,6 @@ class Prefix:
                 PYTHONPATH=str(self.jazzy / 'rclpy'), LD_LIBRARY_PATH=os.pathsep.join(libraries),
                 AMENT_PREFIX_PATH=str(self.jazzy), RMW_IMPLEMENTATION='rmw_fastrtps_cpp')
         run([self.python, '-c', f'import {modules}'], environment)
-
-
-def shebang(python):
-    """Return the first line(s) of a script run by ``python``, whose path may hold a space."""
-    if ' ' in str(python) or len(str(python)) > 120:
-        return f"#!/bin/sh\n'''exec' \"{python}\" \"$0\" \"$@\"\n' '''\n"
-    return f'#!{python}\n'
-
-
-class ParallelTask:
-    """A function on a thread; ``result`` raises what it raised; the block waits for its end."""
-
-    def __init__(self, function):
-        self._function = function
-        self._error = None
-        self._thread = threading.Thread(target=self._run)
-
-    def _run(self):
-        try:
-            self._function()
-        except BaseException as error:
-            self._error = error
-
-    def __enter__(self):
-        self._thread.start()
-        return self
-
-    def __exit__(self, *exception):
-        self._thread.join()
-
-    def result(self):
-        """Wait for the end."""
-        self._thread.join()
-        if self._error:
-            raise self._error
-
-
-def run(command, environment=None):
-    """Run a command quietly; raise a ``SetupError`` that tells its failure in plain words."""
-    command = [str(part) for part in command]
-    result = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL,
-                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    if result.returncode:
-        raise SetupError(explain(result.stdout, command))
-
-
-def explain(output, command):
-    """Turn the output of a failed command into what is wrong and what to do."""
-    low = output.lower()
-    tail = '\n'.join('  ' + line for line in output.strip().splitlines()[-8:])
-    if 'hash' in low and ('mismatch' in low or 'do not match' in low):
-        advice = ('a download does not have the pinned hash, and is not used. A proxy or mirror '
-                  'may change files; if the package was published anew, run '
-                  'tools/bare_ros/lock.py.')
-    elif 'no space left' in low:
-        advice = 'the disk is full. Make room, or put the cache elsewhere with OOMWOO_CACHE=/path.'
-    elif any(sign in low for sign in (
-            'connection', 'resolve', 'timed out', 'network', 'no matching distribution',
-            'error sending request', 'failed to fetch', 'proxy', 'dns')):
-        advice = ('the package index cannot be reached. Check the network, and the settings '
-                  'of pip if you use a mirror, then run this again.')
-    else:
-        advice = 'a step failed: ' + ' '.join(command[:6])
-    return f'{advice}\n{tail}'
-
-
-# --- command line ------------------------------------------------------------------------------
 
 
 def link_checkout(prefix, checkout):

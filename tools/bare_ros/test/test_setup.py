@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 
+import machine
 import prefix
 import pytest
 
@@ -166,28 +167,28 @@ def test_cache_that_cannot_be_written(world):
     assert 'Traceback' not in output
 
 
-@pytest.mark.parametrize(('machine', 'libc', 'said'), [
+@pytest.mark.parametrize(('kind', 'libc', 'said'), [
     ('aarch64', ('glibc', '2.39'), 'Linux aarch64'),
     ('x86_64', ('glibc', '2.31'), 'glibc 2.31'),
     ('x86_64', ('', ''), 'another C library'),
 ])
-def test_machine_without_binaries(monkeypatch, machine, libc, said):
-    monkeypatch.setattr(prefix.platform, 'machine', lambda: machine)
-    monkeypatch.setattr(prefix.platform, 'libc_ver', lambda: libc)
-    with pytest.raises(prefix.SetupError, match=said):
-        prefix.check_platform()
+def test_machine_without_binaries(monkeypatch, kind, libc, said):
+    monkeypatch.setattr(machine.platform, 'machine', lambda: kind)
+    monkeypatch.setattr(machine.platform, 'libc_ver', lambda: libc)
+    with pytest.raises(machine.SetupError, match=said):
+        machine.check_platform()
 
 
 def test_python_without_headers(monkeypatch, tmp_path):
-    monkeypatch.setattr(prefix.sysconfig, 'get_paths', lambda: {'include': str(tmp_path)})
-    with pytest.raises(prefix.SetupError, match='python3.12-dev'):
-        prefix.check_compiler()
+    monkeypatch.setattr(machine.sysconfig, 'get_paths', lambda: {'include': str(tmp_path)})
+    with pytest.raises(machine.SetupError, match='python3.12-dev'):
+        machine.check_compiler()
 
 
 def test_python_without_ensurepip(monkeypatch):
     monkeypatch.setitem(sys.modules, 'ensurepip', None)
-    with pytest.raises(prefix.SetupError, match='python3.12-venv'):
-        prefix.check_python()
+    with pytest.raises(machine.SetupError, match='python3.12-venv'):
+        machine.check_python()
 
 
 def test_prefix_whose_interpreter_is_gone_is_not_ready(monkeypatch, world):
