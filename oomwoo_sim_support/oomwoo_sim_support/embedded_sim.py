@@ -12,9 +12,10 @@ import numpy as np
 from oomwoo_localization.robot import load_robot
 from oomwoo_sim_support.layout_fields import polygon_holds
 from oomwoo_sim_support.layout_primitives import Primitive, primitives
+from oomwoo_sim_support.sim_body import resting, SimBody
 from oomwoo_sim_support.sim_clearance import Carpets
 from oomwoo_sim_support.sim_dock import add_dock, dock_of, SimDock
-from oomwoo_sim_support.sim_model import build_model, UNLIMITED, yaw_quaternion
+from oomwoo_sim_support.sim_model import build_model, yaw_quaternion
 from oomwoo_sim_support.sim_obstacles import finite_pose, Obstacles, SimError
 from oomwoo_sim_support.sim_sensors import (
     BaseState,
@@ -27,14 +28,9 @@ from oomwoo_sim_support.sim_sensors import (
 from oomwoo_sim_support.sim_settings import SimSettings, TICK_S
 from oomwoo_sim_support.sim_soft import SoftThings
 
-_STATE = (mujoco.mjtState.mjSTATE_FULLPHYSICS | mujoco.mjtState.mjSTATE_WARMSTART
-          | mujoco.mjtState.mjSTATE_CTRL)
-_SIDES = (1, -1)              # left, right: sign of y
 _NO_RAMP = 1e4                 # rad/s^2: at once
 _DOCK_MOVED = 1e-4             # m or rad
 _TOUCH_M = 1e-4               # a shell that is pressed this far into something only touches it
-_UNDERNEATH = 0.7             # vertical part of a contact's normal
-_SETTLE_S = 0.5               # the tyres sink in by a tenth of a mm before the clock starts
 
 
 class EmbeddedSim:
@@ -74,7 +70,7 @@ class EmbeddedSim:
         self._bumper = Bumper(self.robot)
         self._soft = SoftThings(self._fixed, self.robot)
         self._build()
-        self._settle()
+        self._rest = resting(self.robot, self.settings)
         self.teleport(layout.start if start is None else start)
         self._initial = self.save()
 
@@ -126,57 +122,29 @@ class EmbeddedSim:
             return
         self._command = (linear, angular)
         self._wheel_targets = self._encoders.wheel_speeds(linear, angular)
-        self._apply_targets()
-
-    def _apply_targets(self):
-        """Set slope and end of each wheel's ramp, from the set point where it is now."""
-        for wheel, (now, target) in enumerate(zip(self.data.act.tolist(), self._wheel_targets)):
-            up = target >= now
-            self.data.ctrl[wheel] = self._slope if up else -self._slope
-            self._ramp_ends[wheel, 0] = -UNLIMITED if up else target
-            self._ramp_ends[wheel, 1] = target if up else UNLIMITED
+        self._body.ramp(self._wheel_targets, self._slope)
 
     def _tick(self):
         """Read the bumpers after a hundredth of a second, the encoders every second time."""
-        contacts = self._contacts.geom
-        pairs = contacts.tobytes()
-        if pairs not in self._untouched:
-            if (contacts == self._shell).any():
-                self._feel(contacts)
-                self._dock.feel(contacts, self._shell, self.time_s)
-            else:
-                self._untouched.add(pairs)
+        contacts = self._body.touching()
+        if contacts is not None:
+            azimuths = self._body.pressed_at(contacts)
+            if azimuths:
+                self._bumper.touch(azimuths, self.time_s)
+            self._dock.feel(contacts, self._body.shell, self.time_s)
         if self._soft:
             azimuths = self._soft.touches(self.truth().pose.tolist())
             if azimuths:
                 self._bumper.touch(azimuths, self.time_s)
         if self._steps % self._encoder_steps == 0:
-            self._encoders.update(*self._wheel_angles.tolist())
+            self._encoders.update(*self._body.wheel_angles.tolist())
             if self._carpets:
-                self._grip()
+                self._body.grip(self._carpets)
             period_s = self._encoder_steps * self.settings.timestep_s
             if self._dock.dock is None:
                 self._dock.battery.tick(period_s, charging=False)
             else:
                 self._dock.tick(self.truth().pose, period_s)
-
-    def _feel(self, contacts):
-        ours = (contacts == self._shell).any(axis=1) & (contacts != self._floor).all(axis=1)
-        # What is under the belly moves no bumper.
-        ours &= np.abs(self._contacts.frame[:, 2]) < _UNDERNEATH
-        if not ours.any():
-            return
-        away = self.data.contact.pos[ours] - self._base_position
-        in_base = away @ self._base_rotation.reshape(3, 3)
-        self._bumper.touch(np.arctan2(in_base[:, 1], in_base[:, 0]).tolist(), self.time_s)
-
-    def _grip(self):
-        """Give each tyre the grip of the carpet under it."""
-        x, y, yaw = self.truth().pose.tolist()
-        for geom, side in zip(self._wheels, _SIDES):
-            out = side * self.robot.wheels.track / 2
-            self._friction[geom, 0] = self._carpets.friction(
-                x - out * math.sin(yaw), y + out * math.cos(yaw))
 
     # -- sensors ----------------------------------------------------------------------------
 
@@ -189,29 +157,23 @@ class EmbeddedSim:
         """Return a :class:`Scan` of this instant, from where the scanner truly is."""
         mujoco.mj_kinematics(self.model, self.data)
         return self._lidar.read(
-            self.model, self.data, self._base_position, self._base_rotation.reshape(3, 3),
-            self.time_s)
+            self.model, self.data, self._body.position, self._body.rotation, self.time_s)
 
     def odometry(self):
         """Return what the wheel encoders make of it: a :class:`BaseState`; odom starts at zero."""
         encoders = self._encoders
-        linear, angular = encoders.body_speed(*self._wheel_rates.tolist())
+        linear, angular = encoders.body_speed(*self._body.wheel_rates.tolist())
         return BaseState(
             np.array([encoders.x, encoders.y, math.remainder(encoders.yaw, math.tau)]),
             linear, angular)
 
     def truth(self):
         """Return the true :class:`BaseState` of base_footprint in the map, for meters only."""
-        x, y, _, qw, qx, qy, qz = self._base_qpos.tolist()
-        vx, vy, _, _, _, turn = self._base_qvel.tolist()
-        yaw = math.atan2(2.0 * (qw * qz + qx * qy), 1.0 - 2.0 * (qy * qy + qz * qz))
-        return BaseState(np.array([x, y, yaw]), vx * math.cos(yaw) + vy * math.sin(yaw), turn)
+        return self._body.state()
 
     def tilt(self):
         """Return the true (roll, pitch) in radians; pitch is positive with the nose down."""
-        w, x, y, z = self._base_qpos[3:].tolist()
-        return (math.atan2(2.0 * (w * x + y * z), 1.0 - 2.0 * (x * x + y * y)),
-                math.asin(max(-1.0, min(1.0, 2.0 * (w * y - z * x)))))
+        return self._body.tilt()
 
     def bumpers(self):
         """Return (left, right): pressed now or within the release time."""
@@ -231,12 +193,11 @@ class EmbeddedSim:
         """Return an :class:`ImuReading`."""
         mujoco.mj_kinematics(self.model, self.data)
         return self._imu.read(
-            self.time_s, self._base_qvel[3:], self._base_qvel[:3],
-            self._base_rotation.reshape(3, 3))
+            self.time_s, self._body.qvel[3:], self._body.qvel[:3], self._body.rotation)
 
     def joint_states(self):
         """Return ``{joint: (angle rad, speed rad/s)}`` of the two wheels."""
-        angles, rates = self._wheel_angles.tolist(), self._wheel_rates.tolist()
+        angles, rates = self._body.wheel_angles.tolist(), self._body.wheel_rates.tolist()
         return {
             'wheel_left_joint': (angles[0], rates[0]),
             'wheel_right_joint': (angles[1], rates[1])}
@@ -327,17 +288,11 @@ class EmbeddedSim:
         if gap < -_TOUCH_M:
             raise SimError(
                 f'the robot at ({x:.3f}, {y:.3f}) would stand {-gap * 1000:.0f} mm in {name!r}')
-        data = self.data
-        data.qvel[:] = 0.0
+        self._body.put(x, y, yaw, self._rest)
         self._imu.since = (self.time_s, np.zeros(3))
-        data.qacc_warmstart[:] = 0.0
-        data.act[:] = 0.0
-        self._base_qpos[:2] = x, y
-        self._base_qpos[2] = self._rest_height
-        mujoco.mju_mulQuat(self._base_qpos[3:], np.array(yaw_quaternion(yaw)), self._rest_tilt)
         self._soft.put()
-        self._apply_targets()
-        mujoco.mj_forward(self.model, data)
+        self._body.ramp(self._wheel_targets, self._slope)
+        mujoco.mj_forward(self.model, self.data)
 
     def reset(self, keep_time=False, keep_entities=False):
         """
@@ -360,7 +315,7 @@ class EmbeddedSim:
         """Return the whole state, for :meth:`restore`."""
         encoders = self._encoders
         return {
-            'pose': self.truth().pose, 'physics': self._physics(), 'entities': self.entities,
+            'pose': self.truth().pose, 'physics': self._body.physics(), 'entities': self.entities,
             'steps': self._steps,
             'command': (self._command, self._command_s, self._wheel_targets),
             'encoders': (encoders.x, encoders.y, encoders.yaw, encoders.angles),
@@ -391,26 +346,16 @@ class EmbeddedSim:
         self._rebuild()
 
     def _xy(self):
-        return self._base_qpos[:2].tolist()
-
-    def _physics(self):
-        physics = np.empty(mujoco.mj_stateSize(self.model, _STATE))
-        mujoco.mj_getState(self.model, self.data, physics, _STATE)
-        return physics
+        return self._body.qpos[:2].tolist()
 
     def _set_physics(self, physics):
-        """Set MuJoCo's state, the forces and poses that follow, and what the model holds of it."""
-        mujoco.mj_setState(self.model, self.data, physics, _STATE)
-        self._apply_targets()
-        mujoco.mj_forward(self.model, self.data)
-        # The warm start, which mj_forward changed.
-        mujoco.mj_setState(self.model, self.data, physics, _STATE)
+        self._body.set_physics(physics, self._wheel_targets, self._slope)
         if self._carpets:
-            self._grip()
+            self._body.grip(self._carpets)
 
     def _rebuild(self):
         """Build the model anew and go on with the robot's state."""
-        physics = self._physics()
+        physics = self._body.physics()
         self._build()
         self._set_physics(physics)
 
@@ -420,18 +365,9 @@ class EmbeddedSim:
             self._fixed, entities, self.robot, self.settings, self._add_dock)
         self.data = data = mujoco.MjData(self.model)
         self._dock.bind(self.model, data)
-        self._shell, self._floor = self.model.geom('shell').id, self.model.geom('floor').id
-        self._wheels = [self.model.geom(f'{side}_wheel').id for side in ('left', 'right')]
-        base = self.model.body('base').id
-        self._base_position, self._base_rotation = data.xpos[base], data.xmat[base]
-        self._base_qpos, self._base_qvel = data.qpos[:7], data.qvel[:6]
-        self._wheel_angles, self._wheel_rates = data.qpos[7:9], data.qvel[6:8]
+        self._body = SimBody(self.model, data, self.robot)
         self._mocap = {name: self.model.body(f'entity/{name}').mocapid[0] for name in entities}
         self._place_entities()
-        self._ramp_ends, self._friction = self.model.actuator_actrange, self.model.geom_friction
-        self._contacts = data.contact
-        # Pairs of geoms known not to hold the shell, to look them up fast.
-        self._untouched = set()
         mujoco.mj_forward(self.model, data)
 
     def _add_dock(self, spec):
@@ -453,11 +389,3 @@ class EmbeddedSim:
             part = self._obstacles.entities[name]
             self.data.mocap_pos[index] = (part.x, part.y, 0.0)
             self.data.mocap_quat[index] = yaw_quaternion(part.yaw)
-
-    def _settle(self):
-        """Find the height and tilt at which the robot rests on a bare floor."""
-        empty = build_model([], {}, self.robot, self.settings)
-        data = mujoco.MjData(empty)
-        mujoco.mj_step(empty, data, round(_SETTLE_S / self.settings.timestep_s))
-        self._rest_height = float(data.qpos[2])
-        self._rest_tilt = data.qpos[3:7].copy()
