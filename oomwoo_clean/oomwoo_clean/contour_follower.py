@@ -208,8 +208,8 @@ class ContourFollower:
 
     def _nearest_on_the_side(self, around):
         s = self.settings
-        return nearest_beam(around, -math.radians(s.sector_behind_deg),
-                            math.radians(s.sector_ahead_deg), s.reach_m)
+        ahead = min(math.radians(s.sector_ahead_deg), self._gap.followed_to_rad)
+        return nearest_beam(around, -math.radians(s.sector_behind_deg), ahead, s.reach_m)
 
     def _measured(self, around, seed):
         return None if seed is None else measure_surface(around, seed, self.settings.window_m)

@@ -28,12 +28,14 @@ _FEWEST_INTRUDERS = 2
 _WIDEN_PER_M = 0.25           # standoff regained per metre past a gap: 14 degrees outwards ...
 _WIDEN_MOST_PER_M = 0.6
 _PAST_M, _GONE_M = 0.02, 0.12  # beyond the middle of the narrowest: on its way out, and out
+_ENTERED_M = 0.08             # ... and before it the body is between its sides
 _NARROWING_M = 0.06           # wider than two standoffs here, but something is in the way ahead
 _BELIEVE = 0.4                # share of a new width in the running one
 _STEP_M = 0.02                # ... which differs by no more than this from it
 _AHEAD_M = 0.04               # looked ahead where walls close in
 _SURE = 3                     # scans that make it
 _CLOSING_MPS = 0.03           # that a gap becomes narrower by at most, or its width is old news
+_DOUBTFUL_MPS = 0.05          # ... and driven at most where it looks hardly wide enough
 _HELD_M = 0.10                # driven since it was seen last: still the same gap
 _STAY_M = 0.006               # half this narrower than what it went into does not turn it back
 _CORNER_M = 0.02              # what a width that is not between walls may be wrong by
@@ -94,6 +96,8 @@ class NarrowGap:
         self._least_turn_rad = 0.0
         self._too_narrow = self._ended = 0      # scans in a row
         self._narrowing = 0.0           # of its width per metre, between walls
+        self._between_walls = self._entered = False
+        self._middle_rad = math.inf     # bearing between its sides
         self._touches = 0
         self._touched_m = math.inf      # driven since the last touch
 
@@ -114,9 +118,22 @@ class NarrowGap:
 
     @property
     def fastest_mps(self):
-        """Return the speed at which its width is still known where the sides close in."""
-        closing = self.inside and not self._leaving and self._narrowing > 0.0
-        return _CLOSING_MPS / self._narrowing if closing else math.inf
+        """Return the speed at which its width is still known where the sides are close."""
+        if not self.inside or self._leaving:
+            return math.inf
+        fastest = _DOUBTFUL_MPS if self._doubtful and self._between_walls else math.inf
+        return min(fastest, _CLOSING_MPS / max(self._narrowing, 1e-6))
+
+    @property
+    def _doubtful(self):
+        """Tell whether it looks hardly wide enough."""
+        return self._width_m < self.least_m + _DOUBTFUL_M
+
+    @property
+    def followed_to_rad(self):
+        """Return the bearing up to which the followed side lies; beyond it is the other one."""
+        going_in = self.inside and not self._leaving and not self.turning
+        return self._middle_rad if going_in else math.inf
 
     @property
     def guard_m(self):
@@ -126,9 +143,12 @@ class NarrowGap:
     def moved(self, linear_m, angular_rad):
         """Note what was driven: past a gap the standoff comes back little by little."""
         self._turned_rad += abs(angular_rad)
+        self._middle_rad -= angular_rad
         self._since_m += abs(linear_m)
         self._touched_m += abs(linear_m)
         if self._since_m > _HELD_M:
+            if self.inside and not self._entered:
+                self.standoff_m = self.full_m
             self._width_m, self._too_narrow = None, 0
         if self._leaving or not self.inside:
             # Outwards by no more than leads away from the other side, which lies behind by now.
@@ -153,12 +173,19 @@ class NarrowGap:
         past_m = way_past(surface, other)
         if width > self.widest_m or past_m > _GONE_M:
             return None
+        if self.inside and not self._entered and past_m > _PAST_M:
+            self.reset()                # turned away before it: that is its far side from outside
+            return None
         if not self.squeezed and width < self.least_m:
             return None
         sides = explained(around, surface) | _turned(explained(turned, other), -shift)
         if not is_gap(around, surface, other, sides):
             return None
         across = (other.bearing_rad - surface.bearing_rad) % math.tau
+        self._middle_rad = surface.bearing_rad + 0.5 * across
+        if not self.squeezed:
+            self._entered = False
+        self._entered |= past_m > -_ENTERED_M
         self._since_m, self._past_m = 0.0, past_m
         self._measure(width, 0.5 * (math.pi - across), surface, other)
         half = 0.5 * max(self._width_m, self.least_m)
@@ -172,19 +199,21 @@ class NarrowGap:
 
     def _measure(self, width, lead_rad, surface, other):
         """Take in a width, and whether it is too narrow by now; not on the way out."""
+        self._between_walls = surface.curvature_per_m == other.curvature_per_m == 0.0
         if self._width_m is None:
-            self._width_m = width
+            self._width_m, self._narrowing = width, 0.0
         elif not self._leaving:
             step = min(max(width - self._width_m, -_STEP_M), _STEP_M)
             self._width_m += _BELIEVE * step
-            least, self._narrowing = self.least_m - _STAY_M, 0.0
-            if surface.curvature_per_m == other.curvature_per_m == 0.0:
-                self._narrowing = 2.0 * math.sin(lead_rad)
+            least, narrowing = self.least_m - _STAY_M, 0.0
+            if self._between_walls:
+                narrowing = self._narrowing = 2.0 * math.sin(lead_rad)
             else:
                 least -= _CORNER_M
-            narrow = self._narrowing >= 0.0 and (
-                self._width_m - _AHEAD_M * self._narrowing < least)
-            self._too_narrow = self._too_narrow + 1 if narrow else 0
+            if narrowing >= 0.0 and self._width_m - _AHEAD_M * narrowing < least:
+                self._too_narrow += 1
+            elif self._between_walls:       # a corner does not tell that it is wide enough
+                self._too_narrow = 0
 
     @property
     def _leaving(self):
@@ -209,15 +238,15 @@ class NarrowGap:
                 self.turning, self._turned_rad, self._ended = True, 0.0, 0
                 self._least_turn_rad = _BACK_RAD if touchy else 0.0
         elif (self.turning and self._turned_rad >= self._least_turn_rad
-                and self._way_ahead(around, _FREE_M) > _FREE_M):
+                and self._way_ahead(around, _FREE_M, 2.0 * _NOISE_M) > _FREE_M):
             self.turning, self._width_m, self._too_narrow = False, None, 0
             self._touches += self._touches == _TOUCHES
         return self.turning
 
-    def _way_ahead(self, around, horizon_m):
+    def _way_ahead(self, around, horizon_m, noise_m=_NOISE_M):
         """Return how far the body gets straight ahead, by more than what noise puts before it."""
         near = around.smooth[around.distance < self.body_m + horizon_m]
-        travel = travel_to_points(near, self.body_m - _NOISE_M)
+        travel = travel_to_points(near, self.body_m - noise_m)
         if len(travel) < _FEWEST_AHEAD:
             return math.inf
         return float(np.partition(travel, _FEWEST_AHEAD - 1)[_FEWEST_AHEAD - 1])
@@ -236,7 +265,7 @@ class NarrowGap:
         """
         again = self._touched_m < _APART_M
         self._touches = self._touches + 1 if again else 1
-        if self.inside and self._width_m < self.least_m + _DOUBTFUL_M and not self._leaving:
+        if self.inside and self._doubtful and not self._leaving:
             self._touches = max(self._touches, _TOUCHES)
         self._touched_m = 0.0
         return _EASE_BACK_M if self._touches < _TOUCHES else _BACK_M

@@ -240,3 +240,60 @@ def test_past_a_gap_the_standoff_comes_back_along_the_way():
     for _ in range(20):
         gap.moved(0.02, 0.0)
     assert gap.standoff_m == 0.23 and not gap.squeezed
+
+
+def legs(x, apart=0.384):
+    """Return two legs of 2 cm, ``apart`` between them, ``x`` before the robot."""
+    return [(x, -apart / 2 - 0.02, 0.02), (x, apart / 2 + 0.02, 0.02)]
+
+
+@pytest.mark.parametrize('entered', [True, False])
+def test_who_turned_away_before_a_gap_is_not_squeezed_by_it(entered):
+    gap = NarrowGap(ROBOT, FollowerSettings())
+    assert look(circles=legs(0.0 if entered else 0.11), gap=gap) is not None
+    gap.moved(0.05, 0.3)
+    passage = look(circles=legs(-0.08), gap=gap)          # past it, as its far side reads, too
+    assert (passage is not None) == gap.inside == entered
+    assert (gap.standoff_m < 0.21) == entered
+
+    gap = NarrowGap(ROBOT, FollowerSettings())
+    look(circles=legs(0.0 if entered else 0.11), gap=gap)
+    gap.moved(0.12, 0.0)                                  # not seen again
+    assert not gap.inside and gap.squeezed == entered
+
+
+def test_the_followed_side_of_a_gap_ends_at_its_middle():
+    gap = NarrowGap(ROBOT, FollowerSettings())
+    assert gap.followed_to_rad == math.inf
+    look([wall(0.192, RIGHT), wall(0.192, LEFT)], gap=gap)
+    assert gap.followed_to_rad == pytest.approx(0.0, abs=0.01)
+    gap.moved(0.01, 0.2)
+    assert gap.followed_to_rad == pytest.approx(-0.2, abs=0.01)
+    for _ in range(3):
+        gap.must_turn(slot(0.195)[0], True)
+    assert gap.turning and gap.followed_to_rad == math.inf
+
+
+def test_walls_that_are_hardly_far_enough_apart_are_driven_between_slowly():
+    for width, slow in ((0.375, True), (0.40, False)):
+        gap = NarrowGap(ROBOT, FollowerSettings())
+        for _ in range(2):
+            look([wall(width / 2, RIGHT), wall(width / 2, LEFT)], gap=gap)
+        assert (gap.fastest_mps == 0.05) == slow
+    for _ in range(2):
+        look(circles=legs(0.0, 0.375), gap=gap)
+    assert gap.fastest_mps > 0.05
+
+
+@pytest.mark.parametrize('between, turns', [
+    ({'circles': legs(0.0, 0.352)}, True),
+    ({'segments': [wall(0.195, RIGHT), wall(0.195, LEFT)]}, False)])
+def test_a_corner_does_not_tell_that_a_gap_is_wide_enough(between, turns):
+    gap = NarrowGap(ROBOT, FollowerSettings())
+    look([wall(0.186, RIGHT), wall(0.186, LEFT)], gap=gap)
+    said = []
+    for _ in range(8):
+        for scene in ({'segments': [wall(0.174, RIGHT), wall(0.174, LEFT)]}, between):
+            look(gap=gap, **scene)
+            said.append(gap.must_turn(slot(0.6)[0], False))
+    assert any(said) == turns
