@@ -52,7 +52,13 @@ _oomwoo_env() {
     _oomwoo_prepend PATH "$_oomwoo_prefix/venv/bin"
 
     # One machine, one robot: no traffic on the network, and a domain of one's own per user.
-    export ROS_AUTOMATIC_DISCOVERY_RANGE="${ROS_AUTOMATIC_DISCOVERY_RANGE:-LOCALHOST}"
+    if [ -z "${ROS_AUTOMATIC_DISCOVERY_RANGE:-}" ]; then
+        export ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST
+        # Which Fast DDS takes for 32 processes at most, unless it is told otherwise.
+        if [ -z "${FASTRTPS_DEFAULT_PROFILES_FILE:-}" ] && [ -e "$OOMWOO_ROOT/tools/dds_more_peers.xml" ]; then
+            export FASTRTPS_DEFAULT_PROFILES_FILE="$OOMWOO_ROOT/tools/dds_more_peers.xml"
+        fi
+    fi
     export ROS_DOMAIN_ID="${ROS_DOMAIN_ID:-$((UID % 19 + 1))}"
 
     if [ -d "$OOMWOO_ROOT/install" ]; then

@@ -1,4 +1,4 @@
-"""Discovery in the container: this machine only, and of as many processes as there are."""
+"""Discovery, in the container and with env.sh: this machine only, and of many processes."""
 import os
 from pathlib import Path
 import subprocess
@@ -6,6 +6,7 @@ import sys
 from xml.etree import ElementTree
 
 PROFILE = Path(__file__).resolve().parents[1] / 'dds_one_machine.xml'
+MORE_PEERS = PROFILE.parents[1] / 'tools' / 'dds_more_peers.xml'
 MANY = 36
 # A context has a DDS participant of its own, as a process has.
 PROGRAM = f"""
@@ -33,15 +34,24 @@ def dockerfile():
     return dict(word.split('=', 1) for word in words.split()), text
 
 
-def test_the_last_of_many_processes_sees_all_the_others():
-    """With LOCALHOST, which it would be without the file, it sees 33."""
-    image, _ = dockerfile()
-    discovery = image['ROS_AUTOMATIC_DISCOVERY_RANGE']
+def known(profile, discovery):
+    """Return the names that the last of MANY processes knows."""
     ended = subprocess.run(
         [sys.executable, '-c', PROGRAM], capture_output=True, text=True, timeout=240,
         env={**os.environ, 'ROS_AUTOMATIC_DISCOVERY_RANGE': discovery,
-             'FASTRTPS_DEFAULT_PROFILES_FILE': str(PROFILE)})
-    assert len(ended.stdout.split()) == MANY, ended.stderr
+             'FASTRTPS_DEFAULT_PROFILES_FILE': str(profile)})
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout.split()
+
+
+def test_the_last_of_many_processes_sees_all_the_others():
+    """With LOCALHOST, which it would be without the file, it sees 33."""
+    image, _ = dockerfile()
+    assert len(known(PROFILE, image['ROS_AUTOMATIC_DISCOVERY_RANGE'])) == MANY
+
+
+def test_env_sh_has_a_file_with_which_localhost_does_not_end_at_32():
+    assert len(known(MORE_PEERS, 'LOCALHOST')) == MANY
 
 
 def test_nothing_leaves_the_machine():

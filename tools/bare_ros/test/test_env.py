@@ -12,7 +12,8 @@ CHECKOUT = Path(__file__).resolve().parents[3]
 SHELLS = [shell for shell in ('bash', 'zsh') if shutil.which(shell)]
 PATHS = ('PATH', 'PYTHONPATH', 'LD_LIBRARY_PATH', 'AMENT_PREFIX_PATH', 'CMAKE_PREFIX_PATH')
 SHOW = '; '.join(f'echo "{name}=${{{name}:-}}"' for name in (
-    *PATHS, 'ROS_DISTRO', 'ROS_DOMAIN_ID', 'ROS_AUTOMATIC_DISCOVERY_RANGE', 'OOMWOO_ROOT'))
+    *PATHS, 'ROS_DISTRO', 'ROS_DOMAIN_ID', 'ROS_AUTOMATIC_DISCOVERY_RANGE',
+    'FASTRTPS_DEFAULT_PROFILES_FILE', 'OOMWOO_ROOT'))
 CLEAN = {'HOME': os.environ['HOME'], 'PATH': '/usr/local/bin:/usr/bin:/bin'}
 
 pytestmark = [
@@ -83,6 +84,19 @@ def test_strict_shell_and_what_the_user_has_stay(shell):
     assert {'e', 'u'} <= set(found['flags'])
     assert found['PYTHONPATH'].endswith(':/mine')
     assert found['ROS_DOMAIN_ID'] == '77'
+
+
+def test_on_one_machine_fast_dds_knows_of_more_than_32_processes(shell):
+    found = variables(run(shell, f'. "$1/env.sh"; {SHOW}', CHECKOUT))
+    assert found['FASTRTPS_DEFAULT_PROFILES_FILE'] == f'{CHECKOUT}/tools/dds_more_peers.xml'
+    # Whoever says how far discovery reaches, or has a profile, is asked no questions.
+    for own in ({'ROS_AUTOMATIC_DISCOVERY_RANGE': 'SUBNET'},
+                {'FASTRTPS_DEFAULT_PROFILES_FILE': '/mine.xml'}):
+        found = variables(run(
+            shell, f'. "$1/env.sh"; {SHOW}', CHECKOUT, environment={**CLEAN, **own}))
+        assert {name: found[name] for name in own} == own
+        assert found['FASTRTPS_DEFAULT_PROFILES_FILE'] == own.get(
+            'FASTRTPS_DEFAULT_PROFILES_FILE', '')
 
 
 def test_leaves_no_names_of_its_own(shell):
