@@ -63,6 +63,43 @@ class GazeboService:
               else (bool(done.result().success), 'Gazebo refused, see its log'))))
 
 
+class EitherSimulator:
+    """
+    A service of ``simulation_interfaces``, or Gazebo's own of the same use.
+
+    ``standard`` is the client of the one, ``gazebo`` the :class:`GazeboService` of the other, each
+    None when it is left alone.
+    """
+
+    def __init__(self, node, kind, name, gazebo_name, gazebo_world='', sim='auto'):
+        """
+        Look for a simulator on behalf of ``node``.
+
+        ``kind`` and ``name`` are the type and the name of the service, ``gazebo_name`` that of
+        Gazebo's in ``gazebo_world``; empty: in any. ``sim`` may be ``embedded`` or ``gazebo``.
+        """
+        self.standard = None if sim == 'gazebo' else node.create_client(kind, name)
+        self.gazebo = None if sim == 'embedded' else GazeboService(
+            node, gazebo_name, gazebo_world)
+
+    @property
+    def kind(self):
+        """Return which one is there: 'simulation_interfaces', 'gazebo', or '' for none."""
+        if self.standard is not None and self.standard.service_is_ready():
+            return 'simulation_interfaces'
+        return 'gazebo' if self.gazebo is not None and self.gazebo.ready else ''
+
+    @property
+    def trouble(self):
+        """Return why there is no simulator to ask, one sentence."""
+        missing = []
+        if self.standard is not None:
+            missing.append(f'no simulator offers {self.standard.srv_name}')
+        if self.gazebo is not None:
+            missing.append(self.gazebo.trouble)
+        return '; '.join(missing)
+
+
 def model_request(service, entity):
     """Return a request about the model called ``entity``."""
     request = service.request()

@@ -2,49 +2,19 @@
 
 from geometry_msgs.msg import PoseStamped
 from oomwoo_localization.ros_support import pose_to_msg
-from oomwoo_sim_support.gazebo_services import GazeboService, model_request, MOVE
+from oomwoo_sim_support.gazebo_services import EitherSimulator, model_request, MOVE
 from simulation_interfaces.msg import Result
 from simulation_interfaces.srv import SetEntityState
 
 
-class RobotMover:
-    """
-    Moves one entity; :meth:`put` answers through a callback ``(moved, why_not)``.
-
-    ``kind`` is the simulator's: ``simulation_interfaces`` or ``gazebo``, empty while there is
-    none.
-    """
+class RobotMover(EitherSimulator):
+    """Moves one entity; :meth:`put` answers through a callback ``(moved, why_not)``."""
 
     def __init__(self, node, entity, gazebo_world='', sim='auto'):
-        """
-        Look for a simulator on behalf of ``node``.
-
-        ``gazebo_world`` is the world's name in Gazebo, by default whichever is found; ``sim`` may
-        be ``embedded`` or ``gazebo`` to leave the other one alone.
-        """
+        """Look for a simulator as :class:`EitherSimulator` does, to move ``entity`` in it."""
+        super().__init__(
+            node, SetEntityState, 'set_entity_state', MOVE, gazebo_world, sim)
         self._entity = entity
-        self._standard = self._gazebo = None
-        if sim != 'gazebo':
-            self._standard = node.create_client(SetEntityState, 'set_entity_state')
-        if sim != 'embedded':
-            self._gazebo = GazeboService(node, MOVE, gazebo_world)
-
-    @property
-    def kind(self):
-        """Return which simulator is there."""
-        if self._standard is not None and self._standard.service_is_ready():
-            return 'simulation_interfaces'
-        return 'gazebo' if self._gazebo is not None and self._gazebo.ready else ''
-
-    @property
-    def trouble(self):
-        """Return why there is no simulator to ask, one sentence."""
-        missing = []
-        if self._standard is not None:
-            missing.append(f'no simulator offers {self._standard.srv_name}')
-        if self._gazebo is not None:
-            missing.append(self._gazebo.trouble)
-        return '; '.join(missing)
 
     def put(self, pose, then):
         """Ask for the robot to be at ``pose`` (3,); ``then(moved, why_not)`` follows."""
@@ -53,13 +23,13 @@ class RobotMover:
             request = SetEntityState.Request(entity=self._entity)
             request.state.header.frame_id = 'map'
             request.state.pose = pose_to_msg(pose)
-            self._standard.call_async(request).add_done_callback(
+            self.standard.call_async(request).add_done_callback(
                 lambda done: self._standard_answer(done, then)
             )
         elif kind == 'gazebo':
-            request = model_request(self._gazebo, self._entity)
+            request = model_request(self.gazebo, self._entity)
             request.pose = pose_to_msg(pose)
-            self._gazebo.call(request, then)
+            self.gazebo.call(request, then)
         else:
             then(False, self.trouble)
 

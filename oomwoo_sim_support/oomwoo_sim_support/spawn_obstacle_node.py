@@ -6,7 +6,12 @@ import sys
 from oomwoo_localization.process_ros_support import run_node
 from oomwoo_localization.ros_support import ERROR, OK, pose_to_msg, SuiteNode
 from oomwoo_localization.settings import setting
-from oomwoo_sim_support.gazebo_services import GazeboService, model_request, REMOVE, SPAWN
+from oomwoo_sim_support.gazebo_services import (
+    EitherSimulator,
+    model_request,
+    REMOVE,
+    SPAWN,
+)
 from oomwoo_sim_support.sim_entities import sdf_of_box
 from rclpy.clock import Clock, ClockType
 from simulation_interfaces.msg import Result
@@ -43,26 +48,23 @@ class SpawnObstacleNode(SuiteNode):
         self.done, self.exit_status = False, 1
         settings = self.settings
         self._asked = False
-        self._standard = self._gazebo = None
-        if settings.sim != 'gazebo':
-            self._standard = self.create_client(
-                *((DeleteEntity, 'delete_entity') if settings.remove
-                  else (SpawnEntity, 'spawn_entity')))
-        if settings.sim != 'embedded':
-            self._gazebo = GazeboService(
-                self, REMOVE if settings.remove else SPAWN, settings.gazebo_world)
+        self._simulator = EitherSimulator(
+            self, *((DeleteEntity, 'delete_entity', REMOVE) if settings.remove
+                    else (SpawnEntity, 'spawn_entity', SPAWN)),
+            settings.gazebo_world, settings.sim)
         self._wall = Clock(clock_type=ClockType.STEADY_TIME)
         self._began = self._wall.now()
         self.create_timer(0.05, self._tick, clock=self._wall)
 
     def _tick(self):
         if not self._asked:
-            if self._standard is not None and self._standard.service_is_ready():
-                self._asked = True
-                self._standard.call_async(self._request()).add_done_callback(self._on_answer)
-            elif self._gazebo is not None and self._gazebo.ready:
-                self._asked = True
-                self._gazebo.call(self._gazebo_request(), self._on_gazebos_answer)
+            kind = self._simulator.kind
+            self._asked = bool(kind)
+            if kind == 'simulation_interfaces':
+                self._simulator.standard.call_async(self._request()).add_done_callback(
+                    self._on_answer)
+            elif kind == 'gazebo':
+                self._simulator.gazebo.call(self._gazebo_request(), self._on_gazebos_answer)
         waited_s = (self._wall.now() - self._began).nanoseconds * 1e-9
         if waited_s > self.settings.patience_s:
             self._end(ERROR, f'no answer within {waited_s:.0f} s: {self._trouble()}', 1)
@@ -70,12 +72,7 @@ class SpawnObstacleNode(SuiteNode):
     def _trouble(self):
         if self._asked:
             return 'the simulator was asked and is silent'
-        missing = []
-        if self._standard is not None:
-            missing.append(f'no simulator offers {self._standard.srv_name}')
-        if self._gazebo is not None:
-            missing.append(self._gazebo.trouble)
-        return '; '.join(missing)
+        return self._simulator.trouble
 
     def _sdf(self):
         settings = self.settings
@@ -94,8 +91,8 @@ class SpawnObstacleNode(SuiteNode):
     def _gazebo_request(self):
         settings = self.settings
         if settings.remove:
-            return model_request(self._gazebo, settings.entity)
-        request = self._gazebo.request()
+            return model_request(self._simulator.gazebo, settings.entity)
+        request = self._simulator.gazebo.request()
         factory = request.entity_factory
         factory.name, factory.allow_renaming = settings.entity, True
         factory.sdf = self._sdf()
