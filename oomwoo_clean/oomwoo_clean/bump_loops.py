@@ -4,8 +4,9 @@ When the bump-out has gone round something, and whether it has been there before
 A contour that is kept on one side closes upon itself. Round a room the robot then has turned once
 away from the surface, round an island once towards it, whatever corners came between: a simple
 closed curve turns by a whole turn (Hopf, 1935). Until it has, turning tells nothing: a tub chair
-at a wall is as deep as one. Nothing but touches by wheel odometry is used, and that drifts: a
-place is known the worse the farther the robot has driven since.
+at a wall is as deep as one. Only for what is small, and hangs on nothing that was felt before, is
+less enough. Nothing but touches by wheel odometry is used, and that drifts: a place is known the
+worse the farther the robot has driven since.
 """
 import math
 
@@ -48,6 +49,11 @@ class BumpLoops:
             self._leave(what, first)
         return what
 
+    def lost(self):
+        """Leave what a wide way all round it did not meet again: it is small, whatever it is."""
+        if self._touches:
+            self._leave(ISLAND, 0)
+
     def known(self, place, driven_m):
         """Tell whether a contour's first touch is on a loop that was left, to be left again."""
         if self._touches:
@@ -80,6 +86,9 @@ class BumpLoops:
                     self._closed_m = driven_m + self._reach_m(driven_m - before_m)
         if closed and driven_m > self._closed_m:
             return closed
+        size = extent_m / s.small_m
+        if size < 2.0 and most[0] - direction > math.radians(s.alone_deg) * (1.0 + size):
+            return ISLAND, 0
         if most[0] - direction > math.radians(s.island_deg):
             return ISLAND, most[1]
         if direction - least[0] > math.radians(s.round_deg):

@@ -14,7 +14,7 @@ class BumpOutSettings:
     """
 
     cruise_speed: float = setting(0.28, 'driving in and along a surface', 'm/s', 0.05, 0.3)
-    back_speed: float = setting(0.08, 'retracing its path after a bump', 'm/s', 0.02, 0.3)
+    back_speed: float = setting(0.12, 'retracing its path after a bump', 'm/s', 0.02, 0.3)
     turn_speed: float = setting(2.0, 'turning in place', 'rad/s', 0.2, 2.5)
     back_off_m: float = setting(
         0.004, 'way back after the bumper has let go', 'm', 0.0, 0.3)
@@ -37,6 +37,9 @@ class BumpOutSettings:
         60.0, 170.0)
     wrap_radius_m: float = setting(
         0.4, 'radius of the curve that follows', 'm', 0.1, 2.0)
+    feel_radius_m: float = setting(
+        0.2, 'radius of the curve round what ended before a second touch told its direction', 'm',
+        0.1, 2.0)
     corner_turn_deg: float = setting(
         45.0, 'turn away from a surface of which only the pressed half is known', 'deg',
         15.0, 90.0)
@@ -58,7 +61,11 @@ class BumpOutSettings:
     small_m: float = setting(
         0.5, 'a thing is small if what was touched of it lies within', 'm', 0.1, 2.0)
     small_deg: float = setting(
-        240.0, 'turn round a small thing after which it is left', 'deg', 180.0, 36000.0)
+        240.0, 'turn round a small thing beside others after which it is left', 'deg', 180.0,
+        36000.0)
+    alone_deg: float = setting(
+        90.0, 'turn round a thing by itself after which it is left: that of a mere point; of one '
+        'small_m across twice, of one twice as wide three times as much', 'deg', 45.0, 36000.0)
     island_deg: float = setting(
         450.0, 'turn towards a surface after which it is left for an island anyway', 'deg',
         360.0, 36000.0)

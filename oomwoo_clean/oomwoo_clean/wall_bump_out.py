@@ -31,7 +31,7 @@ _HEADING_GAIN = 4.0                    # 1/s
 _LEAD_MPS = 0.1
 _ROLLING_MPS, _BACK_YET_M = 0.03, 0.002
 _BLIND_M = 0.02                        # back beyond the remembered path, if need be
-_WRAP_TURNS, _WRAP_GROWTH = 1.25, 0.3   # radius after half a turn more, every half turn
+_WRAP_GROWTH = 0.3                     # of the radius, for each half turn after the first
 
 
 @dataclass(frozen=True)
@@ -321,8 +321,10 @@ class WallBumpOut:
 
     def _begin_wrap(self):
         self._state, self._run_m, self._wrap_from = WRAP, 0.0, self._heading
-        self._pivoted = not self.surface.known
-        self._target = self.surface.direction - math.radians(self.settings.wrap_deg)
+        s, self._pivoted = self.settings, not self.surface.known
+        # One touch tells neither where the surface leads nor that it is more than a leg.
+        self._radius_m = s.wrap_radius_m if self.surface.known else s.feel_radius_m
+        self._target = self.surface.direction - math.radians(s.wrap_deg)
         return self._wrap(0.0)
 
     def _wrap(self, _):
@@ -334,11 +336,12 @@ class WallBumpOut:
                 return 0.0, -min(s.turn_speed, math.sqrt(2.0 * _TURN_SLOWDOWN * left))
             self._pivoted = True
         turned = self._wrap_from - self._heading
-        if turned > _WRAP_TURNS * math.tau:
+        if turned > math.tau:
+            self._loops.lost()
             self._begin()
             return self._drive(0.0)
         wider = 1.0 + _WRAP_GROWTH * max(turned - math.pi, 0.0) / math.pi
-        return self._curve(-1.0 / (s.wrap_radius_m * wider), 0.0)
+        return self._curve(-1.0 / (self._radius_m * wider), 0.0)
 
     def _drive(self, ahead):
         """Go straight ahead until something is touched; after a long way, elsewhere."""

@@ -64,12 +64,60 @@ def test_an_island_is_left_when_it_closes(start_m, drift):
     assert 5.2 - 0.4 < driven < 5.2 + 1.5
 
 
-def test_a_leg_is_left_before_it_closes():
-    leg = [(0.2 * math.cos(a), -0.2 * math.sin(a)) for a in
-           (k * math.tau / 12 for k in range(12))]
-    what, driven = follow(BumpLoops(BumpOutSettings()), leg)
+LEG = [(0.2 * math.cos(a), -0.2 * math.sin(a)) for a in (k * math.tau / 12 for k in range(12))]
+
+
+def test_a_leg_by_itself_is_left_after_not_even_half_a_turn():
+    # 0.4 m across for the body's middle: 90 degrees * (1 + 0.4 / 0.5).
+    what, driven = follow(BumpLoops(BumpOutSettings()), LEG)
     assert what == ISLAND
-    assert math.radians(240.0) * 0.2 - 0.1 < driven < math.tau * 0.2
+    assert math.radians(162.0) * 0.2 - 0.1 < driven < math.radians(200.0) * 0.2
+
+
+def test_the_larger_a_thing_by_itself_the_more_turn_it_takes():
+    # A pouf is left after three quarters of a turn or so, what is wider once it has closed.
+    shares = []
+    for radius in (0.2, 0.35, 0.48, 0.8):
+        round_it = [(radius / 0.2 * x, radius / 0.2 * y) for x, y in LEG]
+        what, driven = follow(BumpLoops(BumpOutSettings()), round_it)
+        assert what == ISLAND
+        shares.append(driven / (math.tau * radius))
+    assert shares == sorted(shares)
+    assert shares[0] < 0.56 < 0.6 < shares[1] < 0.8 and shares[2] < 0.95 < 1.0 <= shares[3]
+
+
+def test_a_leg_that_was_come_to_along_a_wall_takes_more_turn_to_leave():
+    loops = BumpLoops(BumpOutSettings())
+    for k in range(5):
+        assert not loops.touch((0.2, -3.0 + 0.5 * k), math.radians(-90.0), 0.5 * k)
+    what, driven = follow(loops, LEG, from_m=2.5)
+    assert what == ISLAND
+    assert math.radians(240.0) * 0.2 - 0.15 < driven - 2.5 < math.tau * 0.2
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.floats(0.0, 0.4), st.floats(0.02, 0.3))
+def test_a_square_corner_is_no_thing_by_itself(before_m, step_m):
+    # The body's middle goes round it on a quarter of a circle.
+    loops, at = BumpLoops(BumpOutSettings()), -before_m
+    quarter = 0.175 * math.pi / 2
+    while at < quarter + 0.5:
+        turned = min(max(at / 0.175, 0.0), math.pi / 2)
+        x = 0.175 * math.sin(turned) + min(at, 0.0)
+        y = 0.175 * math.cos(turned) - max(at - quarter, 0.0)
+        assert not loops.touch((x, y), -turned, at + before_m)
+        at += step_m
+
+
+def test_what_was_lost_is_known_again():
+    loops = BumpLoops(BumpOutSettings())
+    loops.lost()                                         # nothing was touched: nothing to know
+    assert not loops.known((0.0, 0.0), 0.0)
+    loops.begin()
+    loops.touch((1.0, 0.0), 0.0, 1.0)
+    loops.lost()
+    assert loops.known((1.0, 0.1), 2.0)
+    assert not loops.known((2.0, 0.0), 3.0)
 
 
 def test_the_end_of_a_wall_is_no_leg():
@@ -85,7 +133,7 @@ def test_a_touch_of_which_only_the_half_is_known_closes_nothing_but_turns():
     loops, words = BumpLoops(BumpOutSettings()), []
     for step in range(20):
         words.append(loops.touch(
-            (0.6 * (step % 2), 0.0), math.radians(-60.0 * step), 0.7 * step, sure=False))
+            (1.1 * (step % 2), 0.0), math.radians(-60.0 * step), 1.2 * step, sure=False))
         if words[-1]:
             break
     assert words == [''] * 8 + [ISLAND]                 # 480 degrees, and not 240 or 360

@@ -67,6 +67,21 @@ def test_goes_round_an_outside_corner_and_leaves_an_island_alone():
     assert DRIVE in [state for time_s, state in run.states if time_s > 10.0]
 
 
+@pytest.mark.parametrize('seed, offset_m', [(3, 0.12), (4, -0.12), (7, 0.12)])
+def test_a_leg_is_felt_from_all_sides_but_not_circled(seed, offset_m):
+    outline = [[-6.0, -6.0], [6.0, -6.0], [6.0, 6.0], [-6.0, 6.0]]
+    leg = layout_from_dict({
+        'name': 'leg', 'start': [-1.0, 0.0, 0.0], 'floor': outline,
+        'cylinders': [{'name': 'leg', 'center': [0.0, 0.0], 'radius': 0.025}]})
+    result, run = run_trial(Trial(
+        leg, 30.0, seed=seed, start=(-1.0, offset_m, 0.0), localize=False))
+    away_m = np.hypot(*run.truth[:, :2].T)
+    near = np.flatnonzero(away_m < 0.5)
+    round_it = np.unwrap(np.arctan2(run.truth[:, 1], run.truth[:, 0]))[near[0]:near[-1]]
+    assert math.radians(180.0) < np.ptp(round_it) < math.tau
+    assert result['bumps'] >= 3 and away_m[-1] > 1.5
+
+
 def test_the_same_seed_does_the_same_and_another_does_not():
     tracks = [run_trial(Trial(room(), 15.0, seed=5, start=(0.0, 0.0, 0.4), localize=False,
                               settings=BumpOutSettings(jitter=jitter)))[1].truth
