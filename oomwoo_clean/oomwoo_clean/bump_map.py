@@ -21,6 +21,7 @@ from oomwoo_clean.bump_contact import (
 from oomwoo_clean.bump_map_store import load_bump_map, save_bump_map
 from oomwoo_clean.bump_passage import Passage
 from oomwoo_clean.bump_presses import ANOTHER, Presses, WIDER
+from oomwoo_clean.bump_touches import Touches
 from oomwoo_clean.bump_trail import Trail
 from oomwoo_clean.bump_view import BumpView
 from oomwoo_clean.bump_walls import WallSegment
@@ -31,9 +32,7 @@ __all__ = ['BumpMap', 'BumpMapSettings', 'WallSegment']
 
 _SETTLE_S = 0.5               # without a correction for so long, odometry is taken as it is
 _ROLLED_RAD = math.radians(5.0)
-_PRESSED_LAST = 8             # touches that the press of now can have made since it moved on
 _LATE_S = 0.5                 # odometry that much older than the last: time jumped back
-COUNTED = ('placed', 'erased', 'held_back', 'placed_late', 'dropped', 'stuck')
 
 
 class BumpMap:
@@ -45,8 +44,7 @@ class BumpMap:
         self.robot = robot or load_robot()
         self._reference = None
         self.version = self.touch_version = 0        # change with anything; with a touch
-        self.counts = dict.fromkeys(COUNTED, 0)
-        self._presses = Presses(self.settings)
+        self._touches, self._presses = Touches(), Presses(self.settings)
         self._forget_times()
         self.clear()
 
@@ -57,8 +55,7 @@ class BumpMap:
 
     def clear(self):
         """Forget every touch and where the body has been."""
-        self._contacts = []
-        self._waiting = []                 # touches without a place: felt while lost
+        self._touches.clear()
         self._newest_touch = (0, None, 0.0)          # which press made it, where, when
         self._passage = Passage()
         self._trail = Trail()
@@ -66,10 +63,7 @@ class BumpMap:
 
     def time_went_back(self):
         """Keep the map and forget what is newer than a clock that jumped back."""
-        self.counts['dropped'] += len(self._waiting)
-        self._waiting = []
-        for contact in self._contacts:
-            contact.stamp_s, contact.running = -math.inf, False
+        self._touches.forget_times()
         self._forget_times()
 
     def _forget_times(self):
@@ -137,22 +131,20 @@ class BumpMap:
         self._localized_s = stamp_s
         if self._lost:
             return
-        self._place_waiting(stamp_s)
+        self._drop_waiting(stamp_s)
         young = self._young(stamp_s)
         for contact in young:
             contact.place(self._map_from_odom)
-        if young:
+        if self._touches.place_waiting(self._map_from_odom) or young:
             self._changed()
         self._judge(stamp_s)
 
     def lost(self, lost, stamp_s):
         """Take in whether localization is lost: touches then wait for :meth:`localized`."""
         if lost and not self._lost:
-            doubtful = self._young(stamp_s)
-            self._drop(doubtful)
-            self._waiting += doubtful
-            self.counts['held_back'] += len(doubtful)
+            self._touches.hold_back(self._young(stamp_s))
             self._trail = Trail()
+            self._changed()
         if lost != self._lost:
             self._map_from_odom = None
         self._lost = lost
@@ -174,7 +166,7 @@ class BumpMap:
             return
         side = self._presses.held()
         if side:
-            for contact in self._of_press(self._presses.number):
+            for contact in self._of_this_press():
                 contact.pushed_m = max(contact.pushed_m, progress(contact.odom_pose, pose))
         self._trail.add(stamp_s, pose, side, self._presses.number)
         self._judge(max(self._localized_s, stamp_s - _SETTLE_S))
@@ -182,7 +174,7 @@ class BumpMap:
     @property
     def waiting(self):
         """Return how many touches wait for the robot to be localized again."""
-        return len(self._waiting)
+        return len(self._touches.waiting)
 
     # -- touches ----------------------------------------------------------------------------
 
@@ -194,66 +186,43 @@ class BumpMap:
         held = held_press is not None
         contact = Contact(
             side, pose, stamp_s, held_press if held else self._presses.number, arc, held)
-        if self._lost or self._map_from_odom is None:
-            self._waiting.append(contact)
-            self.counts['held_back'] += 1
+        if not self._touches.add(contact, None if self._lost else self._map_from_odom):
             return
-        contact.place(self._map_from_odom)
-        self._contacts.append(contact)
         self._newest_touch = contact.press, contact.pose, stamp_s
-        self.counts['placed'] += 1
+        self._changed()
         self._passage.forget_near(
             contact.likely_point(self.robot.body.radius), self._seen.deep_m)
-        self._changed()
 
     def _widen(self, pose, stamp_s):
         """Make of the touch that was just recorded one ahead: the other half came with it."""
-        for group in (self._contacts, self._waiting):
-            if group and group[-1].press == self._presses.number and not group[-1].held:
-                first = group.pop()
-                again = 'placed' if group is self._contacts else 'held_back'
-                self.counts[again] -= 1
-                self._record(BOTH, first.odom_pose, first.stamp_s)
-                return
+        first = self._touches.take_back(self._presses.number)
+        if first is not None:
+            pose, stamp_s = first.odom_pose, first.stamp_s
         self._record(BOTH, pose, stamp_s)
 
     def _young(self, now_s):
         """Return the touches that corrections still move."""
-        since_s = now_s - self.settings.correction_window_s
-        return [c for c in self._contacts if c.stamp_s >= since_s and not c.settled]
+        return self._touches.young(now_s - self.settings.correction_window_s)
 
     def _rolled_to_nose(self, side, odom_pose):
         """Tell whether the body turned towards what the other half touched, until both did."""
-        mine = [c for c in self._of_press(self._presses.number) if c.side != BOTH]
+        mine = [c for c in self._of_this_press() if c.side != BOTH]
         if not mine or self._map_from_odom is None:
             return False
         turned = wrap_angle(compose(self._map_from_odom, odom_pose)[2] - mine[-1].pose[2])
         return (turned if side == RIGHT else -turned) > _ROLLED_RAD
 
-    def _of_press(self, number):
-        return [c for c in self._contacts[-_PRESSED_LAST:] if c.press == number]
-
-    def _place_waiting(self, stamp_s):
-        self._drop_waiting(stamp_s)
-        for contact in self._waiting:
-            contact.first_pose, contact.running = None, False
-            contact.place(self._map_from_odom)
-        self.counts['placed_late'] += len(self._waiting)
-        if self._waiting:
-            self._contacts += self._waiting
-            self._waiting = []
-            self._changed()
+    def _of_this_press(self):
+        return self._touches.of_press(self._presses.number)
 
     def _drop_waiting(self, stamp_s):
-        kept = [c for c in self._waiting if stamp_s - c.stamp_s <= self.settings.hold_s]
-        self.counts['dropped'] += len(self._waiting) - len(kept)
-        self._waiting = kept
+        self._touches.drop_waiting(stamp_s - self.settings.hold_s)
 
     def _call_stuck(self, half, whole=False):
         """Take back what a stuck half has recorded since its press, or with the press itself."""
         self._presses.stuck[half] = True
         self.counts['stuck'] += 1
-        self._erase([c for c in self._contacts
+        self._erase([c for c in self._touches.placed
                      if c.press == self._presses.number and (whole or c.held)])
 
     # -- what later poses say ---------------------------------------------------------------
@@ -280,13 +249,13 @@ class BumpMap:
                 self._changed()
             if not contact.alive.any():
                 gone.append(contact)
-        running = (c for c in self._contacts if c.running and c.stamp_s <= stamp_s)
+        running = (c for c in self._touches.placed if c.running and c.stamp_s <= stamp_s)
         gone += [c for c in running if c not in near and c.left_behind()]
         self._erase(gone)
 
     def _let_go(self, press, pose):
         """Take back what let go of the bumper while the robot rolled on: it has given way."""
-        mine = self._of_press(press)
+        mine = self._touches.of_press(press)
         if not mine or press == self._presses.doubted:
             return
         way = pose[:2] - mine[0].pose[:2]
@@ -309,39 +278,35 @@ class BumpMap:
             for half in HALVES[step.side]:
                 self._call_stuck(half, whole=True)
             return
-        mine = self._of_press(number)
+        mine = self._touches.of_press(number)
         self._record(step.side, step.odom_pose, step.stamp_s, held_press=number)
         if mine:                           # else what was touched first has given way
             mine[-1].slide(way)
-            self._contacts[-1].slide(way)
+            self._touches.placed[-1].slide(way)
 
     def _settle(self, now_s):
         """Make one of touches in the same place, once no correction moves them any more."""
-        old_s = now_s - self.settings.correction_window_s
-        new = [c for c in self._contacts if c.stamp_s <= old_s and not c.settled]
-        for contact in new:
-            contact.settled = True
-            twin = next(filter(contact.like, self._seen.near(contact.pose[:2])), None)
-            if twin is not None:
-                twin.merge(contact)
-                self._drop([contact])
+        before_s = now_s - self.settings.correction_window_s
+        if self._touches.settle(before_s, self._seen.near):
+            self._changed()
 
     def _erase(self, gone):
         """Take touches out that were refuted."""
-        self._drop(gone)
-        self.counts['erased'] += len(gone)
-
-    def _drop(self, gone):
+        self._touches.erase(gone)
         if gone:
-            self._contacts = [c for c in self._contacts if c not in gone]
             self._changed()
 
     # -- what is known ----------------------------------------------------------------------
 
     @property
+    def counts(self):
+        """Return how many touches and stuck halves there were, as :class:`.Touches` counts."""
+        return self._touches.counts
+
+    @property
     def placed(self):
         """Return how many touches have a place."""
-        return len(self._contacts)
+        return len(self._touches.placed)
 
     def contacts(self):
         """
@@ -353,7 +318,7 @@ class BumpMap:
 
     def moments(self):
         """Return (N, 3) poses in the map at which :meth:`contacts` were felt, and (N,) when, s."""
-        return self._seen.poses, np.array([c.stamp_s for c in self._contacts])
+        return self._seen.poses, np.array([c.stamp_s for c in self._touches.placed])
 
     def walls(self):
         """Return the list of :class:`WallSegment`; computed when something changed since."""
@@ -375,7 +340,7 @@ class BumpMap:
 
     def save(self, path):
         """Write it to ``path`` (.npz), whole or not at all; raises OSError."""
-        save_bump_map(path, self._contacts, self._passage.centres(), self.reference)
+        save_bump_map(path, self._touches.placed, self._passage.centres(), self.reference)
 
     def load(self, path):
         """
@@ -385,7 +350,7 @@ class BumpMap:
         another map, and changes nothing then.
         """
         contacts, centres = load_bump_map(path, self.reference)
-        self._contacts = contacts + self._contacts
+        self._touches.placed = contacts + self._touches.placed
         self._passage = Passage([*centres, *self._passage.centres()])
         self._changed()
 
@@ -411,5 +376,5 @@ class BumpMap:
         """Return what the touches come to as they are now."""
         if self._view is None:
             self._view = BumpView(
-                self._contacts, self._passage, self._reference, self.robot, self.settings)
+                self._touches.placed, self._passage, self._reference, self.robot, self.settings)
         return self._view

@@ -93,10 +93,9 @@ class _Fit:
         fits = self._members(normals, offsets)
         free = np.ones(len(self._centres), dtype=bool)
         open_ = np.ones(len(normals), dtype=bool)
-        counts = fits.astype(np.float32)
-        support = counts @ free.astype(np.float32)
+        support = fits.sum(axis=1)
         while open_.any():
-            best = int(np.where(open_, support, 0.0).argmax())
+            best = int(np.where(open_, support, 0).argmax())
             if not open_[best] or support[best] < self._settings.wall_contacts:
                 return
             open_[best] = False
@@ -105,7 +104,7 @@ class _Fit:
                 yield found
                 free[found[1]] = False
                 open_ &= free[seeds].all(axis=1)
-                support = counts @ free.astype(np.float32)
+                support -= fits[:, found[1]].sum(axis=1)
 
     def _guesses(self):
         """Return normals (H, 2), offsets (H,), pairs (H, 2) of lines through two neighbours."""
@@ -128,7 +127,8 @@ class _Fit:
 
     def _members(self, normals, offsets):
         """Return (H, N) which touches each line can explain."""
-        off = normals @ self._centres.T - offsets[:, None]
+        off = np.multiply.outer(normals[:, 0], self._centres[:, 0])
+        off += np.multiply.outer(normals[:, 1], self._centres[:, 1]) - offsets[:, None]
         near = np.abs(off) <= self._settings.wall_tolerance_m
         return near & self._towards[_sector(normals)]
 
