@@ -30,9 +30,10 @@ SUCCEEDED, ABORTED, CANCELED = (
     GoalStatus.STATUS_SUCCEEDED, GoalStatus.STATUS_ABORTED, GoalStatus.STATUS_CANCELED)
 
 
-def start(module, *parameters):
+def start(module, *parameters, remappings=()):
     """Start a node as a process of its own."""
     arguments = [part for parameter in parameters for part in ('-p', parameter)]
+    arguments += [part for remapping in remappings for part in ('-r', remapping)]
     return subprocess.Popen(
         [sys.executable, '-m', module, '--ros-args', *arguments], stderr=subprocess.PIPE,
         text=True, cwd=HERE)
@@ -327,38 +328,32 @@ def test_a_known_pose_of_the_dock_is_taken_for_a_hint(bench):
     assert status == SUCCEEDED and result.success, result.error_msg
 
 
+def docks_elsewhere(remapping, *parameters):
+    """Run a node in another namespace until it gives docking up; return (status, stderr)."""
+    process = start('oomwoo_clean.dock_drive_node', 'dock_on_start:=true', 'exit_when_done:=true',
+                    *parameters, remappings=('__ns:=/other', remapping))
+    try:
+        errors = process.communicate(timeout=90)[1]
+    finally:
+        end(process)
+    return process.returncode, errors
+
+
 @pytest.mark.parametrize('sim_time, words', [
     ('false', 'NO_SCAN: no fresh scan for 1 s'),
     ('true', 'NO_CLOCK: nothing on /clock: is the simulator running?')])
 def test_what_never_comes_ends_the_docking_and_the_node_with_status_1(sim_time, words):
-    process = subprocess.Popen(
-        [sys.executable, '-m', 'oomwoo_clean.dock_drive_node', '--ros-args', '-r', '__ns:=/other',
-         '-r', '/clock:=/no_clock',
-         *(part for p in ('patience_s:=1.0', 'start_patience_s:=1.0', 'dock_on_start:=true',
-                          'exit_when_done:=true', f'use_sim_time:={sim_time}')
-           for part in ('-p', p))],
-        stderr=subprocess.PIPE, text=True, cwd=HERE)
-    try:
-        errors = process.communicate(timeout=60)[1]
-    finally:
-        end(process)
-    assert process.returncode == 1
+    status, errors = docks_elsewhere(
+        '/clock:=/no_clock', 'patience_s:=1.0', 'start_patience_s:=1.0',
+        f'use_sim_time:={sim_time}')
+    assert status == 1
     assert f'docking failed: {words}' in errors
     assert 'docking given up; exiting' in errors
 
 
 def test_a_base_that_does_not_listen_is_named_and_not_taken_for_a_robot_that_is_stuck(bench):
-    process = subprocess.Popen(
-        [sys.executable, '-m', 'oomwoo_clean.dock_drive_node', '--ros-args', '-r', '__ns:=/other',
-         '-r', 'scan:=/scan', *(part for p in (
-             'dock_on_start:=true', 'exit_when_done:=true', 'use_sim_time:=true')
-             for part in ('-p', p))],
-        stderr=subprocess.PIPE, text=True, cwd=HERE)
-    try:
-        errors = process.communicate(timeout=90)[1]
-    finally:
-        end(process)
-    assert process.returncode == 1
+    status, errors = docks_elsewhere('scan:=/scan', 'use_sim_time:=true')
+    assert status == 1
     assert 'NO_BASE: nobody listens to /other/cmd_vel: is the base running?' in errors, errors
 
 
