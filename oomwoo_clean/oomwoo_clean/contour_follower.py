@@ -6,6 +6,7 @@ Follow any shape with the LiDAR: a reflex from scan to wheels, without map, loca
 import math
 
 import numpy as np
+from oomwoo_clean.contour_back_off import BackOff, FOUND
 from oomwoo_clean.contour_estimator import (
     LEFT,
     look_around,
@@ -20,21 +21,19 @@ from oomwoo_clean.contour_settings import (
     FOLLOW,
     FollowerOutput,
     FollowerSettings,
-    HALT,
     IDLE,
     LOST,
     TOUCH,
 )
+from oomwoo_clean.contour_steering import gently, steer_along
 from oomwoo_clean.contour_touch import TouchTrace
 from oomwoo_clean.front_guard import (
     first_along_surface,
     first_in_the_way,
-    path_curvature,
     polar_point,
     seen_along,
 )
 from oomwoo_clean.narrow_gap import NarrowGap
-from oomwoo_localization.frames import wrap_angle
 from oomwoo_localization.robot import load_robot
 from oomwoo_localization.scans import ScanError
 from oomwoo_localization.settings import check_settings, SettingError
@@ -43,7 +42,6 @@ from oomwoo_localization.settings import check_settings, SettingError
 _LOOK_S = 0.3
 _GAP_S = 0.5                  # without a scan for this long, what was seen before is not believed
 _ARC_SHARE = 0.6              # of the speed, while curving towards a lost surface
-_GAP_SHARE = 0.7              # ... and in a narrow gap
 _VANISHED_M = 0.15            # a surface that is farther away at once by this is another one
 _TURN_SHARE = 0.8             # of the fastest turn, on the spot
 _LEAST_ROOM_M = 0.01
@@ -51,7 +49,6 @@ _BESIDE_M = 0.003            # what is this far beside the body is not backed in
 _BACK_OFFS = 3                # for a bumper that does not let go
 _TOUCHING_S = 0.5             # tracing by touch ends when nothing touched was followed for so long
 _TOUCHED_M = 0.45            # this near to what was touched there may be more of it
-_FOUND = 'touched something that is not seen, tracing it by touch'
 
 
 class ContourFollower:
@@ -72,12 +69,13 @@ class ContourFollower:
         self.settings = self._checked(settings or FollowerSettings())
         self.enabled = False
         self._touch = TouchTrace(self.settings, self.robot)
+        self._back = BackOff(self.settings, self.robot)
         self.reset()
 
     @property
     def bumped(self):
         """Tell whether it stands, or backs off, because of a bump."""
-        return self._bumped
+        return self._back.active
 
     @property
     def touching(self):
@@ -86,7 +84,7 @@ class ContourFollower:
 
     def enable(self, on=True):
         """Start afresh, also after a bump, or stop; enabling twice is the same as once."""
-        if on and self.enabled and not self._bumped:
+        if on and self.enabled and not self.bumped:
             return
         self.enabled = bool(on)
         self.reset()
@@ -96,16 +94,14 @@ class ContourFollower:
         if self._checked(settings).side != self.settings.side:
             self.forget()
             self._touch.forget()
-        self.settings = self._touch.settings = settings
+        self.settings = self._touch.settings = self._back.settings = settings
         self._gap = NarrowGap(self.robot, self.settings)
 
     def reset(self):
         """Go back to how it was when it was made, but for being enabled or not."""
         self._state = IDLE
         self._command = (0.0, 0.0)
-        self._bumped = False
-        self._back_left_m = 0.0
-        self._untraceable = ''          # why it stands after a bump
+        self._back.reset()
         self._found = False             # anything to follow since it was enabled
         self._searched_m = 0.0
         self._output = FollowerOutput(0.0, 0.0, IDLE)
@@ -159,10 +155,10 @@ class ContourFollower:
         self._look_s = _LOOK_S + age_s
         self._touch.moved(odom)
         try:
-            around, refused = self._look(scan, now_from_scan, bump or self._bumped), ''
+            around, refused = self._look(scan, now_from_scan, bump or self.bumped), ''
         except ScanError as error:
             around, refused = None, f'scan not usable: {error}'
-        if bump or self._bumped:
+        if bump or self.bumped:
             return self._back_off(around, elapsed or 0.0, bumper_left, bumper_right)
         if around is None:
             return self._drive(0.0, 0.0, LOST, reason=refused)
@@ -264,30 +260,16 @@ class ContourFollower:
 
     def _follow(self, around, surface, blocked):
         """Steer along a surface: from distance error to approach angle to turn rate."""
-        s = self.settings
-        distance_error = off = surface.distance_m - self._gap.standoff_m
         self._curvature += 0.5 * (surface.curvature_per_m - self._curvature)
-        bend, lead = max(path_curvature(self._curvature, self._gap.standoff_m), 0.0), 0.0
-        if self._passage is not None and self._passage.lead_rad is not None:
-            off, lead, bend = self._passage.off_m, self._passage.lead_rad, 0.0
-        approach = wrap_angle(surface.bearing_rad + math.pi / 2)       # 0 is along the surface
-        limit = math.radians(s.approach_limit_deg)
-        wanted = min(max(s.approach_gain * off + lead, -limit), limit)
-        inner_error = wanted - approach
-
-        ease = min(1.0, abs(inner_error) / math.radians(s.slow_at_deg))
-        linear = s.speed + (s.slow_speed - s.speed) * ease
-        if self._gap.inside:
-            linear = min(_GAP_SHARE * linear, self._gap.fastest_mps)
-        linear = min(linear, self._closing_limit(distance_error, approach))
-        towards = s.turn_gain * inner_error + s.curve_share * bend * linear
-        towards = min(max(towards, -s.turn_limit), s.turn_limit)
-        linear = self._guarded(around, linear, -towards)
-
-        near = abs(distance_error) < 0.05 and abs(inner_error) < math.radians(30.0)
-        still = self._state in (FOLLOW, TOUCH) and abs(distance_error) < 0.15
+        way = steer_along(
+            surface, self._curvature, self._gap, self._passage, self.settings, self._look_s)
+        linear = self._guarded(around, way.linear, -way.towards)
+        off_m, off_rad = abs(way.distance_error_m), abs(way.angle_error_rad)
+        near = off_m < 0.05 and off_rad < math.radians(30.0)
+        still = self._state in (FOLLOW, TOUCH) and off_m < 0.15
         self._found, self._turned_rad = True, 0.0
-        return self._drive(linear, -towards, FOLLOW if near or still else ALIGN, surface, blocked)
+        return self._drive(
+            linear, -way.towards, FOLLOW if near or still else ALIGN, surface, blocked)
 
     def _guarded(self, around, linear, angular):
         """Return the speed at which the body stops short of what the commanded arc would sweep."""
@@ -306,13 +288,6 @@ class ContourFollower:
             return self._drive(0.0, 0.0, LOST, reason='no way out of a narrow gap')
         turn = _TURN_SHARE * self.settings.turn_limit
         return self._drive(0.0, turn, FOLLOW, surface, reason='turning in a narrow gap')
-
-    def _closing_limit(self, distance_error, approach):
-        """Return the speed at which a surface ahead is not come nearer to than the standoff."""
-        if approach <= 0.0:
-            return math.inf
-        closing = math.sin(min(approach, math.pi / 2))
-        return max(distance_error + 0.01, 0.0) / (self._look_s * closing)
 
     # -- step 9: no surface ---------------------------------------------------------------------
 
@@ -338,47 +313,21 @@ class ContourFollower:
 
     def _back_off(self, around, elapsed, left, right):
         """After a bump: back a little, then go on by touch, or stand until enabled again."""
-        s = self.settings
-        if not self._bumped:
-            self._bumped, self._backed_m = True, 0.0
-            self._back_left_m = s.back_off_m
-            self._met = _FOUND
-            self._untraceable = (
-                self._touch.bump(around, left, right) if s.touch else 'bumped into something')
-            if self._gap.squeezed:          # its sides are known, and close: no reason to halt
-                self._untraceable, self._back_left_m = '', self._gap.touched()
-                self._met = 'touched the side of a narrow gap'
+        if self._back.active:
+            self._back.driven(max(-self._command[0], 0.0) * elapsed)
         else:
-            back_m = max(-self._command[0], 0.0) * elapsed
-            self._back_left_m -= back_m
-            self._backed_m += back_m
-        if self._back_left_m < 0.005 and (left or right) and not self._untraceable:
-            if self._backed_m > (_BACK_OFFS - 0.5) * s.back_off_m:
-                self._untraceable = (
-                    f'the bumper is still pressed {self._backed_m * 100.0:.0f} cm back from there')
+            untraceable = (
+                self._touch.bump(around, left, right) if self.settings.touch
+                else 'bumped into something')
+            if self._gap.squeezed:          # its sides are known, and close: no reason to halt
+                self._back.begin(self._gap.touched(), met='touched the side of a narrow gap')
             else:
-                self._back_left_m = s.back_off_m
-        linear = min(s.back_off_speed, self._back_left_m / _LOOK_S)
-        if around is not None:
-            radius, back_m = self.robot.body.radius, self._gap.back_m
-            swept = np.abs(around.smooth[:, 1]) < min(radius + _BESIDE_M, back_m)  # straight back
-            behind, _ = first_in_the_way(
-                -around.smooth[swept], min(radius + s.stop_margin_m, back_m),
-                _LOOK_S * max(linear, 0.0))
-            linear = min(linear, behind / _LOOK_S)
-        state = HALT if self._untraceable else TOUCH
-        if self._back_left_m >= 0.005 and linear > 0.0:
-            return self._drive(
-                -linear, 0.0, state, reason=f'{self._untraceable or self._met}, backing off')
-        self._back_left_m = 0.0
-        if not self._untraceable and (left or right):
-            self._untraceable = 'the bumper is pressed, and there is no room to back off'
-        if self._untraceable:
-            return self._drive(
-                0.0, 0.0, HALT, reason=f'{self._untraceable}; stands until it is enabled again')
-        self._bumped, self._found, self._touched_s = False, True, self._time_s
-        self._touch.backed_off()
-        return self._drive(0.0, 0.0, TOUCH, reason=self._met)
+                self._back.begin(self.settings.back_off_m, untraceable)
+        linear, state, reason = self._back.step(around, left or right, self._gap.back_m)
+        if not self._back.active:
+            self._found, self._touched_s = True, self._time_s
+            self._touch.backed_off()
+        return self._drive(linear, 0.0, state, reason=reason)
 
     # -- what is carried from scan to scan ------------------------------------------------------
 
@@ -386,9 +335,9 @@ class ContourFollower:
         """Remember and return a command, back in the robot's own frame."""
         if state in (ALIGN, FOLLOW, ARC):
             if self._by_touch(surface):
-                state, reason = TOUCH, reason or _FOUND
+                state, reason = TOUCH, reason or FOUND
             if state == TOUCH or self._touch.near(_TOUCHED_M):
-                linear, angular = self._gently(linear, angular)
+                linear, angular = gently(linear, angular, self.settings)
         self._state = state
         self._command = (linear, angular)
         mirror = -1.0 if self.settings.side == LEFT else 1.0
@@ -396,15 +345,9 @@ class ContourFollower:
             float(linear), float(mirror * angular) + 0.0, state,
             math.nan if surface is None else float(surface.distance_m),
             math.nan if surface is None else float(mirror * surface.bearing_rad),
-            self._bumped, self._bumped and linear < 0.0, blocked, reason)
+            self.bumped, self.bumped and linear < 0.0, blocked, reason)
         self._sent.note(self._now_s, self._output.linear, self._output.angular)
         return self._output
-
-    def _gently(self, linear, angular):
-        """Return a command on the same arc, so slow that a touch is a gentle one."""
-        s = self.settings
-        slower = min(1.0, s.touch_speed / max(linear, 1e-6), s.touch_turn / max(-angular, 1e-6))
-        return slower * linear, slower * angular
 
     def _by_touch(self, surface):
         """Tell whether the robot follows what only touch knows, or did until a moment ago."""

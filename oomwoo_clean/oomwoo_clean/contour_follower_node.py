@@ -9,10 +9,10 @@ import sys
 from geometry_msgs.msg import Point, PoseArray, Twist
 from nav_msgs.msg import Odometry
 import numpy as np
-from oomwoo_clean.contour_follower import (
+from oomwoo_clean.contour_follower import ContourFollower
+from oomwoo_clean.contour_settings import (
     ALIGN,
     ARC,
-    ContourFollower,
     FOLLOW,
     FollowerSettings,
     HALT,

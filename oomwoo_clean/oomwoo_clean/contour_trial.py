@@ -5,17 +5,9 @@ import math
 import time
 
 import numpy as np
-from oomwoo_clean.contour_follower import (
-    ARC,
-    ContourFollower,
-    FOLLOW,
-    FollowerOutput,
-    FollowerSettings,
-    HALT,
-    IDLE,
-    LOST,
-)
+from oomwoo_clean.contour_follower import ContourFollower, FollowerOutput, FollowerSettings
 from oomwoo_clean.contour_scenarios import Scenario
+from oomwoo_clean.contour_settings import ARC, FOLLOW, HALT, IDLE, LOST
 from oomwoo_clean.edge_reach import reachable_edge, SWEPT_MARGIN_M
 from oomwoo_localization.robot import load_robot
 from oomwoo_sim_support.layout import primitives
