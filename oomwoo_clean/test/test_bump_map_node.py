@@ -37,6 +37,17 @@ def test_from_a_bump_to_the_grid_the_walls_and_the_file_and_back(world, start, t
     world.map.publish(grid_to_msg(MAP))
     assert world.until(lambda: world.says(state='MAPPING', reason_code=''))
 
+    # A curtain: lets go while the robot drives on, which backs off only then.
+    world.pose = np.array([-0.3, -0.6, 0.0])
+    world.run(0.2)
+    for halves in (('left',), ()):
+        world.press(*halves)
+        for _ in range(12):
+            world.pose[0] += 0.003
+            world.tick()
+    world.drive(-0.1)
+    assert world.until(lambda: world.says(touches=0, placed=1, erased=1)), world.values()
+
     # Three touches of a wall straight ahead of where the robot stands in odom.
     for y in (0.0, 0.2, 0.4):
         world.pose = np.array([-0.2, y, 0.0])
