@@ -8,10 +8,10 @@ import math
 from pathlib import Path
 import sys
 
-from geometry_msgs.msg import Point
 from nav_msgs.msg import OccupancyGrid, Odometry
 import numpy as np
 from oomwoo_clean.bump_map import BumpMap, BumpMapSettings
+from oomwoo_clean.bump_map_ros_support import touch_markers
 from oomwoo_clean.bump_map_store import BumpMapFileError, same_home
 from oomwoo_localization.frames import compose
 from oomwoo_localization.frames_ros_support import FrameTree
@@ -29,9 +29,9 @@ from oomwoo_localization.ros_support import (
     WARN,
 )
 from oomwoo_localization.settings import setting
-from std_msgs.msg import Bool, ColorRGBA
+from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
-from visualization_msgs.msg import Marker, MarkerArray
+from visualization_msgs.msg import MarkerArray
 
 HALVES = ('left', 'right')
 _ASK_S = 0.09                 # wait at least this long to ask tf again
@@ -39,8 +39,6 @@ _TICK_S = 0.2
 _LOOK_S = 1.0                 # whether somebody still judges the localization is asked this often
 _REFIT_S = 1.0                # walls are fitted anew this often at most: 27 ms with 300 touches
 _AHEAD_S = 0.2                # odometry older than this is not extrapolated any further
-_WALL_RGB, _TOUCH_RGB = (0.9, 0.1, 0.1), (1.0, 0.6, 0.0)
-_LINE_M = 0.03
 
 
 @dataclass(frozen=True)
@@ -257,26 +255,9 @@ class BumpMapNode(SuiteNode):
                 grid_to_msg(self._map.grid(), self.settings.map_frame, stamp))
         if now_touches != touches:
             self._wall_count = len(self._map.walls())
-            self._walls.publish(self._picture(stamp))
-
-    def _picture(self, stamp):
-        """Return markers: walls as one list of lines, touches as one of spheres."""
-        lines = self._marker('walls', Marker.LINE_LIST, stamp, _WALL_RGB, _LINE_M)
-        for wall in self._map.walls():
-            lines.points += [_point(wall.start), _point(wall.end)]
-        spheres = self._marker(
-            'touches', Marker.SPHERE_LIST, stamp, _TOUCH_RGB,
-            2.0 * self.settings.contact_radius_m)
-        spheres.points = [_point(xy) for xy in self._map.contacts()]
-        return MarkerArray(markers=[lines, spheres])
-
-    def _marker(self, namespace, kind, stamp, rgb, size):
-        marker = Marker(ns=namespace, type=kind, action=Marker.ADD)
-        marker.header.frame_id, marker.header.stamp = self.settings.map_frame, stamp
-        marker.pose.orientation.w = 1.0
-        marker.scale.x = marker.scale.y = marker.scale.z = size
-        marker.color = ColorRGBA(r=rgb[0], g=rgb[1], b=rgb[2], a=1.0)
-        return marker
+            self._walls.publish(touch_markers(
+                self._map.walls(), self._map.contacts(), self.settings.contact_radius_m,
+                self.settings.map_frame, stamp))
 
     # -- services and life ------------------------------------------------------------------
 
@@ -346,10 +327,6 @@ def driven_on(pose, linear, angular, seconds_on):
     return compose(pose, (
         linear * time_s * math.cos(angular * time_s / 2),
         linear * time_s * math.sin(angular * time_s / 2), angular * time_s))
-
-
-def _point(xy):
-    return Point(x=float(xy[0]), y=float(xy[1]), z=0.02)
 
 
 def main():
