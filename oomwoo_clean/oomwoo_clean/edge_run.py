@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 import math
 
 import numpy as np
+from oomwoo_clean.edge_failures import Failures
+from oomwoo_clean.edge_stretch import Stretch
 from oomwoo_clean.job_run import (
     DONE,
     ENDED,
@@ -122,9 +124,7 @@ class EdgeRun(JobRun):
         self.target = None
         self._detour = None           # a target to be taken next, whatever is nearest
         self._goal_id = 0
-        self._failures = []           # (x, y, spot) of every failed target
-        # (x, y) of different targets that failed since the last success.
-        self._failed_in_row = []
+        self._failures = Failures()
         self.driving = False          # whether the last tick counted as edge cleaning
         self.odometer_m = None        # metres driven by the wheels, None without odometry
         self._last_odom = None
@@ -170,7 +170,7 @@ class EdgeRun(JobRun):
             away = self.sweep.rings.points - before[self.target.spot]
             self.target = replace(self.target, spot=int(np.argmin(np.hypot(*away.T))))
         if self.phase == FOLLOW:
-            self._new_m += new_m
+            self._stretch.new_m += new_m
         felt_m = float(self.sweep.rings.length[self.sweep.felt].sum())
         self._say(f'{felt_m:.1f} m of edge are known by touch')
         self._save = True
@@ -198,7 +198,7 @@ class EdgeRun(JobRun):
         if self.target is None:
             self.sweep.tick_off_crumbs()
             self.target = self.sweep.next_target(
-                inputs.pose, self._failed_points(), self.settings.different_m, self._upstream)
+                inputs.pose, self._failures.points, self.settings.different_m, self._upstream)
         if self.target is None:
             self._enter(DONE, 'no dirty edge is left')
             return
@@ -221,114 +221,74 @@ class EdgeRun(JobRun):
             self._fail(f'the navigator has not arrived after {self.settings.goto_s:.0f} s')
 
     def _follow(self, inputs, seen, since_s):
-        self._take_in(inputs, seen, since_s)
-        if not inputs.following and self._new_m == 0.0 and self._still_s < self.settings.stall_s:
+        stretch = self._stretch
+        stretch.take_in(seen, inputs.follower, since_s)
+        self.bumps += bool(inputs.bumped)
+        if not inputs.following and stretch.new_m == 0.0 and (
+                stretch.still_s < self.settings.stall_s):
             return
         why = self._why_over(inputs) or self._better_now(inputs)
         if not why:
             return
-        if self._new_m >= self.settings.success_m:
-            self._failed_in_row = []
-            self._enter(PLAN, f'{self._new_m:.1f} m swept: {why}')
+        if stretch.new_m >= self.settings.success_m:
+            self._failures.succeeded()
+            self._enter(PLAN, f'{stretch.new_m:.1f} m swept: {why}')
         else:
             self._fail(why)
 
-    def _take_in(self, inputs, seen, since_s):
-        self._segment_m += seen.driven_m
-        self._new_m += seen.new_m
-        if seen.new_m:
-            self._since_new_m = self._touch_m = 0.0
-        elif inputs.follower == 'TOUCH':
-            self._touch_m += seen.driven_m
-        else:
-            self._since_new_m += seen.driven_m
-        self._still_m += seen.driven_m
-        self._still_s += since_s
-        if self._still_m > 0.05:
-            self._still_m = self._still_s = 0.0
-        self._lost_s = self._lost_s + since_s if inputs.follower in ('LOST', 'HALT') else 0.0
-        self.bumps += bool(inputs.bumped)
-
     def _why_over(self, inputs):
         """Return why the stretch is over, or an empty string."""
-        settings = self.settings
-        lead_in_m = settings.lead_in_m + max(
+        stretch = self._stretch
+        lead_in_m = self.settings.lead_in_m + max(
             self.target.lead_m, self._upstream(self.target.spot))
-        if (self.sweep.full_circle() and (self._new_m > 0.0 or self._segment_m > lead_in_m)
+        if (self.sweep.full_circle() and (stretch.new_m > 0.0 or stretch.driven_m > lead_in_m)
                 and not self._dirt_ahead(inputs)):
             return 'all the way round'
         if self._clean_ahead(inputs):
             return 'no dirty edge is ahead'
-        if self._since_new_m > (settings.no_new_m if self._new_m > 0.0 else lead_in_m):
-            return f'nothing new for {self._since_new_m:.1f} m'
-        if self._touch_m > settings.touch_no_new_m:
-            return f'nothing new for {self._touch_m:.1f} m by touch'
-        if self._lost_s > settings.lost_s:
-            return (
-                'it touched something' if inputs.follower == 'HALT'
-                else 'the follower has lost the edge')
-        if self._still_s > settings.stall_s:
-            return f'no movement for {settings.stall_s:.0f} s'
-        return ''
+        return stretch.why_over(self.settings, lead_in_m, inputs.follower)
 
     def _clean_ahead(self, inputs):
         """Tell whether it has passed the last dirty spot of the ring for as far as it might go."""
         # A spot counts as swept this much before the middle of the robot is there.
-        return (self._new_m > 0.0 and inputs.follower != 'TOUCH'
-                and self._since_new_m >= self.sweep.settings.tolerance_m
+        return (self._stretch.new_m > 0.0 and inputs.follower != 'TOUCH'
+                and self._stretch.since_new_m >= self.sweep.settings.tolerance_m
                 and self.sweep.nothing_ahead(inputs.pose, self.settings.no_new_m))
 
     def _dirt_ahead(self, inputs):
         """Tell whether there is still something to be swept a little farther on."""
-        return (self._touch_m < self.settings.no_new_m
+        return (self._stretch.touch_m < self.settings.no_new_m
                 and self.sweep.dirt_ahead(inputs.pose, self.settings.no_new_m))
 
     def _better_now(self, inputs):
         """Return the reason to leave for a stretch better cleaned on the way, or ''."""
-        if (self._new_m < self.settings.success_m
-                or self._segment_m - self._looked_m < LOOK_EVERY_M):
+        stretch = self._stretch
+        if (stretch.new_m < self.settings.success_m
+                or stretch.driven_m - self._looked_m < LOOK_EVERY_M):
             return ''
-        self._looked_m = self._segment_m
+        self._looked_m = stretch.driven_m
         self._detour = self.sweep.on_the_way(
-            inputs.pose, self.target, self._failed_points(), self.settings.different_m)
+            inputs.pose, self.target, self._failures.points, self.settings.different_m)
         return (
             f'{self._detour.stretch_m:.1f} m of another edge are close by' if self._detour else '')
 
     # -- failures -----------------------------------------------------------------------------
 
-    def _failed_points(self):
-        return [(x, y) for x, y, _ in self._failures]
-
-    def _attempts(self, spot):
-        """Return how many targets have failed near a spot."""
-        x, y = self.sweep.rings.points[spot]
-        return sum(
-            math.hypot(fx - x, fy - y) <= self.settings.different_m
-            for fx, fy, _ in self._failures)
+    def _point(self, spot):
+        return tuple(float(v) for v in self.sweep.rings.points[spot])
 
     def _upstream(self, spot):
         """Return how far before a dirty spot to start: farther when it has failed before."""
-        again = self._attempts(spot) > 0
+        again = self._failures.near(self._point(spot), self.settings.different_m) > 0
         return self.sweep.settings.upstream_m + (self.settings.retry_upstream_m if again else 0.0)
 
     def _fail(self, why):
-        """
-        Put the target off; give up a spot at its second attempt; be stuck after three different.
-
-        Only first attempts count for that: a spot that has failed before says nothing new about
-        the robot.
-        """
-        spot = self.target.spot
-        x, y = (float(v) for v in self.sweep.rings.points[spot])
-        before = self._attempts(spot)
-        self._failures.append((x, y, spot))
-        if before == 0 and all(
-                math.dist((x, y), other) > self.settings.different_m
-                for other in self._failed_in_row):
-            self._failed_in_row.append((x, y))
-        if len(self._failed_in_row) >= self.settings.stuck_after:
+        """Put the target off; give up a spot at its second attempt; be stuck after some."""
+        spot, (x, y) = self.target.spot, self._point(self.target.spot)
+        before = self._failures.note((x, y), spot, self.settings.different_m)
+        if self._failures.in_row >= self.settings.stuck_after:
             self._enter(
-                STUCK, f'{len(self._failed_in_row)} different targets failed in a row, '
+                STUCK, f'{self._failures.in_row} different targets failed in a row, '
                 f'so the robot is what is stuck; the last one: {why}')
             return
         if before == 0:
@@ -361,9 +321,8 @@ class EdgeRun(JobRun):
 
     def _clear_segment(self):
         self.sweep.begin_segment()
-        self._segment_s = self._segment_m = self._new_m = self._since_new_m = 0.0
-        self._touch_m = 0.0
-        self._still_m = self._still_s = self._lost_s = self._looked_m = 0.0
+        self._stretch = Stretch()
+        self._segment_s = self._looked_m = 0.0
 
     def _orders(self):
         events = self._take_events()
@@ -380,8 +339,7 @@ class EdgeRun(JobRun):
             'phase': np.array(self.phase), 'reason': np.array(self.reason),
             'elapsed_s': np.array(self.elapsed_s), 'segments': np.array(self.segments),
             'bumps': np.array(self.bumps), 'goal_id': np.array(self._goal_id),
-            'failures': np.array(self._failures, dtype=float).reshape(-1, 3),
-            'failed_in_row': np.array(self._failed_in_row, dtype=float).reshape(-1, 2)}
+            **self._failures.state()}
 
     def restore(self, state):
         """
@@ -393,8 +351,7 @@ class EdgeRun(JobRun):
         self.sweep.restore(state)
         self.elapsed_s, self.segments = float(state['elapsed_s']), int(state['segments'])
         self.bumps, self._goal_id = int(state['bumps']), int(state['goal_id'])
-        self._failures = [(x, y, int(spot)) for x, y, spot in state['failures'].tolist()]
-        self._failed_in_row = [tuple(row) for row in state['failed_in_row'].tolist()]
+        self._failures.restore(state)
         saved = str(state['phase'])
         self.phase = saved if saved in (PAUSED, *ENDED) else IDLE
         self.reason = str(state['reason'])

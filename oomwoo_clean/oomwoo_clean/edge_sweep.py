@@ -6,16 +6,13 @@ verdicts come out. Method: oomwoo edge cleaning (2025): rings at the follower's 
 stamped with the distance driven, the nearest dirty stretch along the floor from its beginning.
 """
 from dataclasses import dataclass
-import hashlib
 import math
 
 import numpy as np
-from oomwoo_clean.edge_map import felt_points, floor_of, map_hash, with_touched, without_islets
-from oomwoo_clean.edge_rings import extract_rings, NONE
-from oomwoo_clean.edge_targets import TargetChooser
-from oomwoo_clean.edge_ways import FloorWays
-from oomwoo_localization.floor import between, disc_cells, JUMP_M, reachable_floor
-from oomwoo_localization.grids import GridError
+from oomwoo_clean.edge_list import EdgeList
+from oomwoo_clean.edge_map import felt_points, floor_of, map_hash
+from oomwoo_clean.edge_rings import NONE
+from oomwoo_localization.floor import between, disc_cells, JUMP_M
 from oomwoo_localization.robot import load_robot
 from oomwoo_localization.settings import check_settings, setting
 from scipy.spatial import cKDTree
@@ -26,9 +23,6 @@ __all__ = ['EdgeSettings', 'EdgeSweep', 'felt_points', 'Figures', 'map_hash', 'O
 DRIVEN_STEP_M = 0.01
 TRACK_STEP_M = 0.02
 STATE_VERSION = 2
-# Touched this near to what is on the map, it is what is on the map.
-SEEN_M = 0.10
-ISLET_M2 = 1.0                # floor of less than this among touches is the inside of something
 SAME_SPOT_M = 0.03            # two spots this near are the same, on the map with and without touch
 
 
@@ -114,54 +108,40 @@ class EdgeSweep:
         """Find the rings on the floor that the robot reaches from ``pose``."""
         self.settings = check_settings(settings or EdgeSettings())
         self.robot = robot or load_robot()
-        grid.check()
-        if grid.resolution > self.settings.max_cell_m:
-            raise GridError(
-                f'map: resolution {grid.resolution:.3f} m is too coarse to find edges in; '
-                f'max_cell_m is {self.settings.max_cell_m} m')
+        self._edges = EdgeList(grid, pose, self.settings, self.robot)
         self.grid = grid
         self.map_hash = map_hash(grid)
-        self.touched = np.zeros((0, 2))       # map points of what is not on the map
-        self._refused = None          # such points as leave no edge
-        self._open = reachable_floor(
-            grid, pose, self.robot.body.radius + self.settings.floor_margin_m)
-        self._find_rings()
         count = len(self.rings.points)
         self.swept = np.zeros(count, dtype=bool)
         self.written_off = np.zeros(count, dtype=bool)
         self.stamp_m = np.full(count, np.nan)
         self.driven_m = 0.0
         self.passed = np.zeros(grid.shape, dtype=bool)
-        self._floor = floor_of(grid, self._open)
+        self._floor = floor_of(grid, self._edges.floor)
         self._disc = disc_cells(self.robot.body.radius, grid.resolution)
         self.track = []               # (x, y, following) about every TRACK_STEP_M
         self._on_track_m = 0.0
         self._last = None
 
-    def _find_rings(self):
-        """Find rings and reachable floor on the map with what was touched."""
-        grid = with_touched(self.grid, self.touched)
-        self.reachable = self._open
-        if len(self.touched):
-            # Not searched anew: a touch that is a little off must not close a passage.
-            self.reachable = without_islets(self._open & (
-                grid.obstacle_distance >= self.robot.body.radius + self.settings.floor_margin_m),
-                ISLET_M2 / grid.resolution ** 2)
-        self.rings = extract_rings(
-            grid, self.reachable, self.robot.edge_cleaning.standoff, self.settings.spot_spacing_m,
-            self.settings.side)
-        ways = FloorWays(
-            grid, self.reachable, self.rings.points, self.robot.body.radius,
-            self.robot.edge_cleaning.standoff)
-        self._chooser = TargetChooser(
-            ways, self.rings, self.settings.detour_m, self.settings.detour_min_m,
-            self.settings.choice_m)
-        count = len(self.rings.points)
-        self._tree = cKDTree(self.rings.points) if count else None
-        self.felt = np.zeros(count, dtype=bool)
-        if count and len(self.touched):
-            gap, _ = cKDTree(self.touched).query(self.rings.points)
-            self.felt = gap < self.robot.edge_cleaning.standoff + self.settings.felt_tolerance_m
+    @property
+    def rings(self):
+        """Return the :class:`~oomwoo_clean.edge_rings.Rings`, those of touch among them."""
+        return self._edges.rings
+
+    @property
+    def reachable(self):
+        """Return the mask of the floor that the robot reaches."""
+        return self._edges.reachable
+
+    @property
+    def touched(self):
+        """Return (K, 2) the map points of what is not on the map."""
+        return self._edges.touched
+
+    @property
+    def felt(self):
+        """Return the (N,) mask of the spots that touch has a say in."""
+        return self._edges.felt
 
     # -- edges found by touch -----------------------------------------------------------------
 
@@ -174,19 +154,10 @@ class EdgeSweep:
         off, None when nothing is new. Raises GridError, once for the same points, when they leave
         no edge where there was some; they are not taken in.
         """
-        points = np.asarray(points, dtype=float).reshape(-1, 2)
-        gap = self.grid.lookup(self.grid.obstacle_distance, points, outside=0.0)
-        points = points[gap > SEEN_M]
-        if any(np.array_equal(points, known) for known in (self.touched, self._refused)):
-            return None
         old, spots = self.rings.points, (self.swept, self.written_off, self.stamp_m)
-        before, self.touched = self.touched, points
-        self._find_rings()
+        if not self._edges.take_in(points):
+            return None
         count = len(self.rings.points)
-        if count == 0 and len(old):
-            self.touched, self._refused = before, points
-            self._find_rings()
-            raise GridError('bump_map: it leaves no edge on the map that the robot gets to')
         self.swept, self.written_off = np.zeros((2, count), dtype=bool)
         self.stamp_m = np.full(count, np.nan)
         kept = np.zeros(count, dtype=bool)
@@ -203,7 +174,7 @@ class EdgeSweep:
         if len(new) == 0 or len(track) == 0:
             return 0.0
         gap, row = cKDTree(track).query(self.rings.points[new])
-        near = gap <= self._tolerance(new)
+        near = gap <= self._edges.tolerance_m[new]
         done = new[near]
         since_m = np.hypot(*np.diff(track, axis=0).T)[::-1].cumsum()[::-1]      # to its end
         self.swept[done] = True
@@ -224,10 +195,6 @@ class EdgeSweep:
                 crumbs[spots], self.stamp_m[spots] = True, self.stamp_m[ends].min()
         self.swept |= crumbs
         return float(self.rings.length[crumbs].sum())
-
-    def _tolerance(self, spots):
-        return np.where(
-            self.felt[spots], self.settings.felt_tolerance_m, self.settings.tolerance_m)
 
     # -- ticking edges off --------------------------------------------------------------------
 
@@ -262,19 +229,14 @@ class EdgeSweep:
         if not following:
             return Observation(step, 0.0, self._on_track_m)
         new_m = sum(self._tick_off(point) for point in path)
-        gap, spot = self._tree.query((x, y)) if self._tree is not None else (math.inf, None)
+        gap, spot = self._edges.nearest((x, y))
         if gap > self.settings.tolerance_m or not self.rings.narrow[spot]:
             on_track = new_m == 0.0 and self._was_here(gap, spot)
             self._on_track_m = self._on_track_m + step if on_track else 0.0
         return Observation(step, new_m, self._on_track_m)
 
     def _tick_off(self, point):
-        if self._tree is None:
-            return 0.0
-        reach_m = max(self.settings.tolerance_m, self.settings.felt_tolerance_m * self.felt.any())
-        near = np.array(self._tree.query_ball_point(point, reach_m), dtype=int)
-        away = np.hypot(*(self.rings.points[near] - point).T)
-        near = near[away <= self._tolerance(near)]
+        near = self._edges.passed(point)
         new = near[~self.swept[near]]
         if len(new) == 0:
             return 0.0
@@ -290,7 +252,7 @@ class EdgeSweep:
         That is more than ``lap_min_m`` of driving ago. In the middle of a narrow gap nothing can
         be told: the robot comes out on the way that it went in, or goes through for either side.
         """
-        return bool(spot is not None and gap <= self._tolerance(spot)
+        return bool(spot is not None and gap <= self._edges.tolerance_m[spot]
                     and self.driven_m - self.stamp_m[spot] > self.settings.lap_min_m)
 
     def _pass_over(self, point):
@@ -309,25 +271,14 @@ class EdgeSweep:
 
         False while it is on no ring, or in a narrow gap, where nobody should be left standing.
         """
-        here = self._on_ring(pose)
+        here = self._edges.on_ring(pose)
         return (here is not None and not self.rings.in_gap(here)
                 and not self.dirty[self.rings.ahead(here, distance_m)].any())
 
     def dirt_ahead(self, pose, distance_m):
         """Tell whether the ring that the robot is on is dirty somewhere over ``distance_m``."""
-        here = self._on_ring(pose)
+        here = self._edges.on_ring(pose)
         return here is not None and bool(self.dirty[self.rings.ahead(here, distance_m)].any())
-
-    def _on_ring(self, pose):
-        """Return the spot at which the robot drives along a ring, or None."""
-        if self._tree is None:
-            return None
-        near = self._tree.query_ball_point(pose[:2], self.settings.tolerance_m)
-        near = np.array(near, dtype=int)
-        near = near[np.cos(self.rings.yaw[near] - pose[2]) > 0.0]
-        if len(near) == 0:
-            return None
-        return int(near[np.argmin(np.hypot(*(self.rings.points[near] - pose[:2]).T))])
 
     # -- what is next -------------------------------------------------------------------------
 
@@ -348,12 +299,12 @@ class EdgeSweep:
         there are others. ``upstream_m`` (spot -> metres) replaces the setting.
         """
         upstream_m = upstream_m or (lambda spot: self.settings.upstream_m)
-        return self._chooser.next_target(
+        return self._edges.chooser.next_target(
             self.dirty, pose, upstream_m, avoid, avoid_m, self.written_off)
 
     def on_the_way(self, pose, target, avoid=(), avoid_m=0.5):
         """Return a :class:`Target` better cleaned now, while ``target`` is followed, or None."""
-        return self._chooser.on_the_way(
+        return self._edges.chooser.on_the_way(
             self.dirty, pose, target, lambda spot: self.settings.upstream_m, avoid, avoid_m,
             self.written_off)
 
@@ -386,7 +337,7 @@ class EdgeSweep:
         """Return the state as a dict of arrays, for :meth:`restore`."""
         return {
             'version': np.array(STATE_VERSION), 'map_hash': np.array(self.map_hash),
-            'rings_hash': np.array(self._rings_hash()),
+            'rings_hash': np.array(self._edges.name()),
             'touched': self.touched.copy(),
             'swept': self.swept.copy(), 'written_off': self.written_off.copy(),
             'stamp_m': self.stamp_m.copy(),
@@ -394,10 +345,6 @@ class EdgeSweep:
             'track': np.array(self.track, dtype=float).reshape(-1, 3),
             'on_track_m': np.array(self._on_track_m),
             'last': np.array(self._last if self._last else (np.nan, np.nan))}
-
-    def _rings_hash(self):
-        points = np.ascontiguousarray(np.round(self.rings.points, 6))
-        return hashlib.sha256(points.tobytes()).hexdigest()[:16]
 
     def restore(self, state):
         """Take a state over; raises ValueError when it belongs to another map or other rings."""
@@ -407,9 +354,8 @@ class EdgeSweep:
                 f'this program writes {STATE_VERSION}')
         if str(state['map_hash']) != self.map_hash:
             raise ValueError('saved job belongs to another map')
-        self.touched = state['touched'].astype(float).reshape(-1, 2)
-        self._find_rings()
-        if str(state['rings_hash']) != self._rings_hash():
+        self._edges.find(state['touched'].astype(float).reshape(-1, 2))
+        if str(state['rings_hash']) != self._edges.name():
             raise ValueError(
                 'saved job has other edges: the robot stands in another room, or standoff, '
                 'spacing or side changed')
