@@ -210,7 +210,8 @@ class NarrowGap:
                 narrowing = self._narrowing = 2.0 * math.sin(lead_rad)
             else:
                 least -= _CORNER_M
-            if narrowing >= 0.0 and self._width_m - _AHEAD_M * narrowing < least:
+            widest = max(width, self._width_m)      # corners before may have read too narrow
+            if narrowing >= 0.0 and widest - _AHEAD_M * narrowing < least:
                 self._too_narrow += 1
             elif self._between_walls:       # a corner does not tell that it is wide enough
                 self._too_narrow = 0

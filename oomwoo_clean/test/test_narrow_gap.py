@@ -297,3 +297,15 @@ def test_a_corner_does_not_tell_that_a_gap_is_wide_enough(between, turns):
             look(gap=gap, **scene)
             said.append(gap.must_turn(slot(0.6)[0], False))
     assert any(said) == turns
+
+
+def test_walls_far_enough_apart_outweigh_corners_that_read_too_near():
+    gap = NarrowGap(ROBOT, FollowerSettings())
+    look([wall(0.192, RIGHT), wall(0.192, LEFT)], gap=gap)
+    for _ in range(20):
+        look(circles=legs(0.0, 0.350), gap=gap)
+        assert not gap.must_turn(slot(0.6)[0], False)
+    assert gap._width_m < 0.360
+    for _ in range(4):
+        look([wall(0.192, RIGHT), wall(0.192, LEFT)], gap=gap)
+        assert not gap.must_turn(slot(0.6)[0], False)
