@@ -29,6 +29,7 @@ FOUND_AFTER_S = 5.0                    # a stand-in for the relocalizer: it says
 SOLID_M, SEGMENT_DEG = 0.03, 3.0       # this near to what is solid is right
 CLEAR_M = 0.012                        # a touch this far from what is solid is of cloth
 FALSE_M = 0.06                         # and so far off is a touch of nothing
+LEFT_M = 0.05                          # a press has left a touch where one has its pose so near
 
 
 @dataclass(frozen=True)
@@ -147,7 +148,7 @@ class Bench:
 
     def _of_presses(self):
         """
-        Return how many presses there were, by cloth, and by cloth with a touch of it left.
+        Return how many presses there were, by cloth with a touch left and by others with none.
 
         And how far off the poses of touches are, across and along the heading, on average.
         """
@@ -157,6 +158,7 @@ class Bench:
         begins = down & ~np.concatenate([[False], down[:-1]])
         press = np.cumsum(begins)
         by_cloth = press[begins & (clear_m > CLEAR_M)]
+        by_solid = felt[begins & (clear_m <= CLEAR_M), 1:3]
         poses, stamps_s = self.map.moments()
         at = np.searchsorted(felt[:, 0], stamps_s - TICK_S / 2)
         of_cloth = press[at[clear_m[at] > CLEAR_M]]
@@ -164,8 +166,11 @@ class Bench:
         along, across = (
             off[:, 0] * np.cos(yaw + turn) + off[:, 1] * np.sin(yaw + turn)
             for turn in (0.0, math.pi / 2))
+        near = np.hypot(*(by_solid[:, None] - poses[:, :2]).transpose(2, 0, 1)) < LEFT_M
         return {
-            'presses': int(begins.sum()), 'soft_presses': len(by_cloth),
+            'presses': int(begins.sum()),
+            'solid_forgotten': len(by_solid) - int(near.any(axis=1).sum()),
+            'soft_presses': len(by_cloth),
             'kept_on_soft': int(np.isin(by_cloth, of_cloth).sum()),
             'across_m': float(np.abs(across).mean()) if len(at) else math.nan,
             'along_m': float(np.abs(along).mean()) if len(at) else math.nan}

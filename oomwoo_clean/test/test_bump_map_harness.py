@@ -31,7 +31,7 @@ def test_a_couchs_skirt_is_gone_through_and_its_leg_behind_it_stays():
     bench.run()
     result = bench.result()
     assert result['soft_presses'] == 1 and result['kept_on_soft'] == 0
-    assert result['erased'] == 1 and result['touches'] == 1
+    assert result['erased'] == 1 and result['touches'] == 1 and result['solid_forgotten'] == 0
     assert 0.0 < result['across_m'] < 0.02 and 0.0 < result['along_m'] < 0.02
     # It is on the left half, and no switch says where on it.
     leg = np.linalg.norm(bench.map.contacts() - [-1.08, 1.24], axis=1)
@@ -45,6 +45,15 @@ def test_a_skirt_that_is_backed_off_from_while_it_presses_is_counted_as_kept():
     result = bench.result()
     assert result['soft_presses'] == 1 and result['kept_on_soft'] == 1
     assert result['touches_of_nothing'] == 1
+
+
+def test_a_wall_that_is_not_on_the_map_any_more_is_counted_as_forgotten():
+    layout = replace(load_layout('curtain_room'), start=(1.5, -1.1, 0.0))
+    bench = Bench(Trial(layout, seconds=3.0))
+    bench.run()
+    assert bench.result()['presses'] == 1 and bench.result()['solid_forgotten'] == 0
+    bench.map.clear()
+    assert bench.result()['solid_forgotten'] == 1 and np.isnan(bench.result()['across_m'])
 
 
 def test_the_driver_gives_way_to_a_held_bumper_and_not_to_a_short_press():
@@ -77,7 +86,7 @@ def test_the_command_line(tmp_path, capsys):
 
 def test_the_sum_weighs_walls_by_length_and_wants_next_to_no_cloth_kept():
     one = {'walls_m': 3.0, 'walls_right': 1.0, 'kept_on_soft': 0, 'soft_presses': 2,
-           'touches': 5, 'touches_right': 5, 'touches_of_nothing': 0, 'across_m': 0.002,
+           'presses': 22, 'solid_forgotten': 2, 'touches': 5, 'touches_right': 5, 'touches_of_nothing': 0, 'across_m': 0.002,
            'along_m': 0.001}
     bare = {**one, 'walls_m': 0.0, 'walls_right': float('nan')}
     bad = {**one, 'walls_m': 1.0, 'walls_right': 0.0}
@@ -88,7 +97,9 @@ def test_the_sum_weighs_walls_by_length_and_wants_next_to_no_cloth_kept():
     assert bump_map_harness.summarise([one, bad])['walls_right'] == pytest.approx(0.75)
     assert not bump_map_harness.summarise([one, bad])['passed']
     assert not bump_map_harness.summarise([{**one, 'kept_on_soft': 1}])['passed']
-    assert bump_map_harness.summarise([{**one, 'kept_on_soft': 1, 'soft_presses': 10}])['passed']
+    assert not bump_map_harness.summarise([{**one, 'solid_forgotten': 3}])['passed']
+    assert bump_map_harness.summarise(
+        [{**one, 'kept_on_soft': 1, 'soft_presses': 10, 'presses': 30}])['passed']
 
 
 def test_the_page_has_the_parameters_as_they_are():
