@@ -86,8 +86,8 @@ def test_the_command_line(tmp_path, capsys):
 
 def test_the_sum_weighs_walls_by_length_and_wants_next_to_no_cloth_kept():
     one = {'walls_m': 3.0, 'walls_right': 1.0, 'kept_on_soft': 0, 'soft_presses': 2,
-           'presses': 22, 'solid_forgotten': 2, 'touches': 5, 'touches_right': 5, 'touches_of_nothing': 0, 'across_m': 0.002,
-           'along_m': 0.001}
+           'presses': 22, 'solid_forgotten': 2, 'touches': 5, 'touches_right': 5,
+           'touches_of_nothing': 0, 'across_m': 0.002, 'along_m': 0.001}
     bare = {**one, 'walls_m': 0.0, 'walls_right': float('nan')}
     bad = {**one, 'walls_m': 1.0, 'walls_right': 0.0}
     none = {**bare, 'touches': 0, 'across_m': float('nan'), 'along_m': float('nan')}
