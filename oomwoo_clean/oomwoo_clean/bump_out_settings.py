@@ -16,6 +16,10 @@ class BumpOutSettings:
     cruise_speed: float = setting(0.28, 'driving in and along a surface', 'm/s', 0.05, 0.3)
     back_speed: float = setting(0.12, 'retracing its path after a bump', 'm/s', 0.02, 0.3)
     turn_speed: float = setting(2.0, 'turning in place', 'rad/s', 0.2, 2.5)
+    lean_m: float = setting(
+        0.04, 'way on into what it meets head on before it goes back: cloth lets go on that way',
+        'm', 0.0, 0.1)
+    lean_speed: float = setting(0.15, 'at least, on that way', 'm/s', 0.02, 0.3)
     back_off_m: float = setting(
         0.004, 'way back after the bumper has let go', 'm', 0.0, 0.3)
     hop_m: float = setting(

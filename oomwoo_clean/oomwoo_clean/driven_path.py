@@ -96,6 +96,11 @@ class DrivenPath:
         self._beyond_m = 0.0
 
     @property
+    def beyond_m(self):
+        """Return how far the wheels have gone on since the robot was to go back."""
+        return self._beyond_m
+
+    @property
     def turns_here(self):
         """Tell whether the way back begins with a turn in place."""
         return bool(self._segments) and self._segments[-1][2]

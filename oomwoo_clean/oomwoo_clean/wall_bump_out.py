@@ -23,6 +23,7 @@ IDLE, DRIVE, BACK, TURN, PEEL, WRAP, HALT = (
 _BOTH_S = 0.06                         # halves pressed within this time: by one thing ahead
 _MOST_DOUBT_M = 0.05
 _STEEPEST_RAD = 1.2                    # towards a surface that is overdue
+_STEEP_RAD, _LEAN_S = math.radians(30.0), 0.5
 _TURN_SLOWDOWN = 5.0                   # rad/s^2
 _TURNED_RAD = 0.05
 _LAG_S = 0.08                          # from the wheels to odometry and back
@@ -64,7 +65,9 @@ class WallBumpOut:
     def __init__(self, settings=None, robot=None, rng=None):
         """Take :class:`BumpOutSettings`, a robot, and a :class:`numpy.random.Generator`."""
         self.settings = check_settings(settings or BumpOutSettings())
-        self._release_s = (robot or load_robot()).bumper.release_s
+        robot = robot or load_robot()
+        self._release_s = robot.bumper.release_s
+        self._brake = robot.limits.linear_acceleration
         self._rng = rng or np.random.default_rng()
         self._path, self._bumper = DrivenPath(), BumperSense()
         self.surface = TouchSurface(self.settings)
@@ -208,6 +211,8 @@ class WallBumpOut:
     def _bump(self):
         """Note the touch and go back; the first one tells on which side the surface is."""
         self._before = self._state, self._mirror, self.surface.state()
+        ahead = self.surface.direction - self._heading
+        self._steep = self.surface.known and ahead > _STEEP_RAD
         if not self._mirror:
             left, right = self._bumper.pressed
             self._mirror = int(self._rng.choice((-1, 1))) if left == right else 1 - 2 * left
@@ -228,6 +233,8 @@ class WallBumpOut:
         s, path = self.settings, self._path
         if self._bumper.is_pressed:
             self._released = False
+            if self._leans():
+                return max(path.speed, s.lean_speed), 0.0
         elif not self._released and path.back_m < _BACK_YET_M and path.speed > _ROLLING_MPS:
             return self._push_through()
         elif not self._released:
@@ -246,6 +253,17 @@ class WallBumpOut:
         turn = min(path.speed, 0.0) * self._sign * path.curvature
         turn += _HEADING_GAIN * (self._sign * path.heading - self._heading)
         return -s.back_speed, max(-s.turn_speed, min(s.turn_speed, turn))
+
+    def _leans(self):
+        """
+        Tell whether it still goes on into what it has met head on.
+
+        As far in any case as from full speed, for that is what it takes to get through cloth.
+        """
+        path, rolls_m = self._path, max(self._path.speed, 0.0) ** 2 / (2.0 * self._brake)
+        return (self._steep and path.back_m < _BACK_YET_M
+                and path.beyond_m + rolls_m < self.settings.lean_m
+                and self._time_s - self._bumped_s < _LEAN_S)
 
     def _push_through(self):
         """Go on: what lets go of the bumper while the robot still rolls ahead is a skirt."""

@@ -1,4 +1,5 @@
 """The bump-out against the simulator's physics, and against bumpers and odometry gone wrong."""
+from dataclasses import replace
 import math
 from pathlib import Path
 
@@ -8,7 +9,7 @@ from oomwoo_clean.bump_out_trial import run_trial, Trial
 from oomwoo_clean.wall_bump_out import BACK, DRIVE, HALT, IDLE, PEEL, TURN, WallBumpOut
 from oomwoo_localization.frames import compose
 from oomwoo_localization.settings import SettingError, settings_table
-from oomwoo_sim_support.layout import layout_from_dict
+from oomwoo_sim_support.layout import layout_from_dict, load_layout
 import pytest
 
 STEP_S = 0.05
@@ -101,6 +102,28 @@ def test_drives_in_goes_back_out_and_turns_away():
     out = bench.run(1.0, lambda t: (False, t < released))
     assert TURN in [o.state for o in out] and max(o.angular for o in out) > 1.0
     assert bench.run(0.5)[-1].state == PEEL
+
+
+@pytest.mark.parametrize('onto_deg, least_m, most_m', [(60.0, 0.025, 0.04), (20.0, 0.0, 0.0)])
+def test_leans_on_what_it_meets_slowly_and_head_on_and_on_nothing_else(
+        onto_deg, least_m, most_m):
+    bench = Bench(BumpOutSettings(cruise_speed=0.1))
+    bench.run(1.0)
+    surface = bench.bump_out.surface
+    surface.known, surface.direction = True, math.radians(onto_deg)
+    touched_m = bench.pose[0]
+    outputs = bench.run(1.5, lambda time_s: (False, bench.pose[0] > touched_m - 0.03))
+    back = [out.linear for out in outputs if out.state == BACK]
+    assert least_m <= sum(speed for speed in back if speed > 0.0) * STEP_S <= most_m
+    assert sum(back) < 0.0                              # and back out
+
+
+def test_a_curtain_beside_a_corner_is_gone_through():
+    curtain = Trial(load_layout('curtain_room'), 240.0, seed=1, localize=False)
+    result, _ = run_trial(curtain)
+    shy, _ = run_trial(replace(curtain, settings=BumpOutSettings(lean_m=0.0)))
+    assert result['soft_pushed'] > 0.5 > shy['soft_pushed']
+    assert result['soft_bumps'] >= 2
 
 
 def test_the_left_is_the_mirror_image_of_the_right():
