@@ -23,7 +23,7 @@ IDLE, DRIVE, BACK, TURN, PEEL, WRAP, HALT = (
 _BOTH_S = 0.06                         # halves pressed within this time: by one thing ahead
 _MOST_DOUBT_M = 0.05
 _STEEPEST_RAD = 1.2                    # towards a surface that is overdue
-_STEEP_RAD, _LEAN_S = math.radians(30.0), 0.5
+_STEEP_RAD, _LEAN_S = math.radians(50.0), 0.5
 _TURN_SLOWDOWN = 5.0                   # rad/s^2
 _TURNED_RAD = 0.05
 _LAG_S = 0.08                          # from the wheels to odometry and back
@@ -260,7 +260,8 @@ class WallBumpOut:
 
         As far in any case as from full speed, for that is what it takes to get through cloth.
         """
-        path, rolls_m = self._path, max(self._path.speed, 0.0) ** 2 / (2.0 * self._brake)
+        path, speed = self._path, max(self._path.speed, 0.0)
+        rolls_m = speed * (speed / (2.0 * self._brake) + _LAG_S)
         return (self._steep and path.back_m < _BACK_YET_M
                 and path.beyond_m + rolls_m < self.settings.lean_m
                 and self._time_s - self._bumped_s < _LEAN_S)
