@@ -52,8 +52,8 @@ _oomwoo_env() {
     _oomwoo_prepend PATH "$_oomwoo_prefix/venv/bin"
 
     # One machine, one robot: no traffic on the network, and a domain of one's own per user.
-    if [ -z "${ROS_AUTOMATIC_DISCOVERY_RANGE:-}" ]; then
-        export ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST
+    export ROS_AUTOMATIC_DISCOVERY_RANGE="${ROS_AUTOMATIC_DISCOVERY_RANGE:-LOCALHOST}"
+    if [ "$ROS_AUTOMATIC_DISCOVERY_RANGE" = LOCALHOST ]; then
         # Which Fast DDS takes for 32 processes at most, unless it is told otherwise.
         if [ -z "${FASTRTPS_DEFAULT_PROFILES_FILE:-}" ] && [ -e "$OOMWOO_ROOT/tools/dds_more_peers.xml" ]; then
             export FASTRTPS_DEFAULT_PROFILES_FILE="$OOMWOO_ROOT/tools/dds_more_peers.xml"

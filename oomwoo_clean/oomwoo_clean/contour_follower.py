@@ -45,8 +45,6 @@ _ARC_SHARE = 0.6              # of the speed, while curving towards a lost surfa
 _VANISHED_M = 0.15            # a surface that is farther away at once by this is another one
 _TURN_SHARE = 0.8             # of the fastest turn, on the spot
 _LEAST_ROOM_M = 0.01
-_BESIDE_M = 0.003            # what is this far beside the body is not backed into
-_BACK_OFFS = 3                # for a bumper that does not let go
 _TOUCHING_S = 0.5             # tracing by touch ends when nothing touched was followed for so long
 _TOUCHED_M = 0.45            # this near to what was touched there may be more of it
 

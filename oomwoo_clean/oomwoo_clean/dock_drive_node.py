@@ -217,6 +217,7 @@ class DockDriveNode(SuiteNode):
             self._end(CANCELLED if job.cancelling else FAILED, 'REFLEX', (
                 'an escape reflex drove the robot, which is not where docking had brought it'))
             return
+        self._command.publish(twist_msg(0.0, 0.0))     # the last one is from before the reflex
         self._build_drive()
         job.navigated = True
         job.prepare(self.now_s())
@@ -278,6 +279,8 @@ class DockDriveNode(SuiteNode):
         self._goals.feed_back(job, FEEDBACK['GOTO'], 0)
         now_s, navigator = self.now_s(), self._navigator
         navigator.keep_alive(now_s)
+        if navigator.active and not navigator.ready(now_s):
+            navigator.give_up('the navigator is gone', now_s)
         if job.cancelling and not navigator.active:
             self._end(CANCELLED, 'CANCELLED', 'cancelled on the way to the dock')
         elif job.cancelling:
@@ -289,9 +292,8 @@ class DockDriveNode(SuiteNode):
             job.navigated = True
             job.prepare(now_s)
         elif now_s - job.navigating_since_s > job.staging_time_s:
-            why = f'not brought to the dock within {job.staging_time_s:g} s'
-            navigator.give_up(why, now_s)
-            self._end(FAILED, 'STAGING', why)
+            self._end(FAILED, 'STAGING',
+                      f'not brought to the dock within {job.staging_time_s:g} s')
 
     def _step(self, job, placed):
         """One step of the drive; without a scan it stands."""
@@ -332,6 +334,8 @@ class DockDriveNode(SuiteNode):
             self._command.publish(twist_msg(0.0, 0.0))
             if self._drive.active:
                 self._build_drive()
+        elif job.phase == NAVIGATE:
+            self._navigator.give_up(message, self.now_s())
         kind = 'docking' if job.kind == 'dock' else 'undocking'
         if state == DONE:
             self._say(state, OK, message)

@@ -208,7 +208,7 @@ class Navigator:
     def __init__(self, bench, outcome):
         """Serve beside the bench; ``outcome`` 'arrive', 'fail', or 'drive' until cancelled."""
         self._node, self.outcome, self.goals = bench.node, outcome, []
-        self.ids, self.kept_alive = [], []
+        self.ids, self.kept_alive, self.cancelled = [], [], 0
         bench.node.create_subscription(
             UUID, 'navigate_to_pose/keep_alive',
             lambda msg: self.kept_alive.append(bytes(msg.uuid)), 10)
@@ -228,8 +228,17 @@ class Navigator:
         else:
             while not handle.is_cancel_requested:
                 await self._pause()
+                if self.outcome == 'gone':
+                    await Future()                      # which never comes
+            self.cancelled += 1
             handle.canceled()
         return result
+
+    def go_away(self):
+        """Be no server any more, whatever is under way."""
+        if self.outcome != 'gone':
+            self.outcome = 'gone'
+            self.server.destroy()
 
     async def _pause(self):
         done = Future()
@@ -251,7 +260,7 @@ def navigator(bench):
         return playing[0]
 
     yield play
-    playing[0].server.destroy()
+    playing[0].go_away()
 
 
 def test_a_dock_far_away_is_navigated_to_first(bench, navigator):
@@ -280,6 +289,23 @@ def test_a_dock_far_away_is_navigated_to_first(bench, navigator):
     assert len(navigator.goals) == 2
     bench.wait(handle.cancel_goal_async().done)
     assert bench.result(handle)[0] == CANCELED
+
+
+def test_a_navigator_that_takes_too_long_is_stopped_and_one_that_dies_ends_the_goal(
+        bench, navigator):
+    navigator = navigator('drive')
+    goal = pose_goal('odom', compose(inverse((-1.4, -0.9, 2.0)), DOCK))
+    goal.max_staging_time = 1.0
+    status, result = bench.result(bench.send(bench.dock, goal))
+    assert status == ABORTED and result.error_code == DockRobot.Result.FAILED_TO_STAGE
+    assert 'not brought to the dock within 1 s' in result.error_msg
+    bench.wait(lambda: navigator.cancelled == 1, 10.0)
+    goal.max_staging_time = 1000.0
+    handle = bench.send(bench.dock, goal)
+    bench.wait(lambda: len(navigator.goals) == 2)
+    navigator.go_away()
+    status, result = bench.result(handle, 20.0)
+    assert status == ABORTED and 'the navigator is gone' in result.error_msg
 
 
 def test_it_docks_and_a_second_goal_meanwhile_is_refused(bench):

@@ -18,5 +18,5 @@ class StartGrace:
 
     @property
     def over(self):
-        """Tell whether what is missing by now is worth a warning."""
+        """Tell whether what is missing by now is worth a warning, or giving up."""
         return time.monotonic() >= self._until_s

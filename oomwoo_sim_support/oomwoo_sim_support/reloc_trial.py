@@ -51,7 +51,7 @@ def pose_error(pose, truth):
 
 def result(kind, answer, truth, **more):
     """
-    Return the dict of one trial, as DESIGN has it, and its ``outcome``.
+    Return the dict of one trial, with its ``outcome`` in it.
 
     ``right`` and ``wrong`` are accepted poses, ``refused`` the others.
     """

@@ -199,7 +199,7 @@ def check_sdf(*paths):
             'lib = ctypes.CDLL(sys.argv[1])\n'
             'print([lib.cmdCheck(path.encode()) == 0 for path in sys.argv[2:]])')
     ended = subprocess.run(
-        [sys.executable, '-c', code, sdformat(), *map(str, paths)],
+        [sys.executable, '-u', '-c', code, sdformat(), *map(str, paths)],   # C's stdout, too
         capture_output=True, text=True, timeout=60)
     assert ended.returncode == 0, ended.stderr
     verdicts = ended.stdout.splitlines()[-1]
