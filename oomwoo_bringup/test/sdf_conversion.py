@@ -34,7 +34,7 @@ class Converted:
         file = Path(folder) / 'robot.urdf'
         file.write_text(urdf, encoding='utf-8')
         ended = subprocess.run(
-            [sys.executable, '-u', '-c', _CODE, library(), str(file)],     # C's stdout unbuffered, too
+            [sys.executable, '-u', '-c', _CODE, library(), str(file)],     # C's stdout, too
             capture_output=True, text=True, timeout=60)
         assert ended.returncode == 0, ended.stdout + ended.stderr
         sdf, statistics = re.split('<!-- (?:printed|statistics) -->', ended.stdout)[1:]
