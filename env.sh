@@ -53,11 +53,10 @@ _oomwoo_env() {
 
     # One machine, one robot: no traffic on the network, and a domain of one's own per user.
     export ROS_AUTOMATIC_DISCOVERY_RANGE="${ROS_AUTOMATIC_DISCOVERY_RANGE:-LOCALHOST}"
-    if [ "$ROS_AUTOMATIC_DISCOVERY_RANGE" = LOCALHOST ]; then
-        # Which Fast DDS takes for 32 processes at most, unless it is told otherwise.
-        if [ -z "${FASTRTPS_DEFAULT_PROFILES_FILE:-}" ] && [ -e "$OOMWOO_ROOT/tools/dds_more_peers.xml" ]; then
-            export FASTRTPS_DEFAULT_PROFILES_FILE="$OOMWOO_ROOT/tools/dds_more_peers.xml"
-        fi
+    # Which Fast DDS takes for 32 processes at most, unless it is told otherwise.
+    if [ "$ROS_AUTOMATIC_DISCOVERY_RANGE" = LOCALHOST ] && [ -z "${FASTRTPS_DEFAULT_PROFILES_FILE:-}" ] &&
+        [ -e "$OOMWOO_ROOT/tools/dds_more_peers.xml" ]; then
+        export FASTRTPS_DEFAULT_PROFILES_FILE="$OOMWOO_ROOT/tools/dds_more_peers.xml"
     fi
     export ROS_DOMAIN_ID="${ROS_DOMAIN_ID:-$((UID % 19 + 1))}"
 

@@ -19,7 +19,7 @@ class DrivenPath:
 
     ``speed`` m/s and ``rate`` rad/s are what odometry shows, ``turned`` rad its heading, not
     wrapped; ``heading`` is the one to have at this point of the way back, ``back_m`` how far it
-    has gone back.
+    has gone back, ``beyond_m`` how far its wheels have gone on although it was to go back.
     """
 
     def __init__(self):
@@ -38,7 +38,7 @@ class DrivenPath:
     def cut(self):
         """Forget the way back, after a jump."""
         self._segments = deque(maxlen=_KEPT_SEGMENTS)       # [metres, radians, turns in place]
-        self.heading, self.back_m, self._beyond_m = self.turned, 0.0, 0.0
+        self.heading, self.back_m, self.beyond_m = self.turned, 0.0, 0.0
 
     def __bool__(self):
         """Tell whether there is a way back."""
@@ -87,18 +87,13 @@ class DrivenPath:
 
     def turn_back(self):
         """Begin to go back from here."""
-        self.heading, self.back_m, self._beyond_m = self.turned, 0.0, 0.0
+        self.heading, self.back_m, self.beyond_m = self.turned, 0.0, 0.0
 
     def go_on(self):
         """Go on ahead after all: what was rolled on since is on the path."""
-        if self._beyond_m > 0.0:
-            self._lengthen(self._beyond_m, self.turned - self.heading)
-        self._beyond_m = 0.0
-
-    @property
-    def beyond_m(self):
-        """Return how far the wheels have gone on since the robot was to go back."""
-        return self._beyond_m
+        if self.beyond_m > 0.0:
+            self._lengthen(self.beyond_m, self.turned - self.heading)
+        self.beyond_m = 0.0
 
     @property
     def turns_here(self):
@@ -141,8 +136,8 @@ class DrivenPath:
     def _shorten(self, back, turned):
         self.back_m += max(back, 0.0)
         # Wheels that slipped on against what was touched are not on the path.
-        self._beyond_m -= back
-        back, self._beyond_m = max(-self._beyond_m, 0.0), max(self._beyond_m, 0.0)
+        self.beyond_m -= back
+        back, self.beyond_m = max(-self.beyond_m, 0.0), max(self.beyond_m, 0.0)
         while self._segments:
             last = self._segments[-1]
             if last[2]:

@@ -340,9 +340,9 @@ class WallBumpOut:
 
     def _begin_wrap(self):
         self._state, self._run_m, self._wrap_from = WRAP, 0.0, self._heading
-        s, self._pivoted = self.settings, not self.surface.known
+        s, known = self.settings, self.surface.known
         # One touch tells neither where the surface leads nor that it is more than a leg.
-        self._radius_m = s.wrap_radius_m if self.surface.known else s.feel_radius_m
+        self._pivoted, self._radius_m = not known, s.wrap_radius_m if known else s.feel_radius_m
         self._target = self.surface.direction - math.radians(s.wrap_deg)
         return self._wrap(0.0)
 
